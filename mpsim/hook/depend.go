@@ -1,15 +1,15 @@
 package hook
 
-// dependence has the tasks that last named an address in depend clauses, in
-// generations: the tasks of one generation are in no order, and each is ordered after
-// those of the previous one (OpenMP 5.1, section 2.19.11).
+// dependence holds the tasks that last named an address in depend clauses, in generations.
+// The tasks of one generation are unordered, and each is ordered after those of the
+// previous generation (OpenMP 5.1, section 2.19.11).
 type dependence struct {
 	kind     int // of the present generation
 	last     []*handle
 	previous []*handle
 }
 
-// Kinds of dependences, as libgomp numbers them in an omp_depend_t.
+// Kinds of dependences, with libgomp's numbers in an omp_depend_t.
 const (
 	dependIn       = 1
 	dependOut      = 2
@@ -22,11 +22,11 @@ type clause struct {
 	kind int
 }
 
-// clauses reads the depend clauses at addr, which gcc lays out as a number of
-// addresses, the number of those for writing, and the addresses, these first; or as
-// zero and four numbers: of all addresses, of those for writing, of those of
-// mutexinoutset and of those for reading. The addresses follow in this order, and after
-// them those of omp_depend_t objects. Each address is in the result once.
+// clauses reads the depend clauses at addr. gcc writes either the number of addresses, the
+// number of addresses for writing, and the addresses, starting with those for writing; or
+// zero and four numbers: of all addresses, of those for writing, of those of mutexinoutset
+// and of those for reading. In the second form the addresses follow in this order, and then
+// those of omp_depend_t objects. The result contains each address once.
 func clauses(c *Call, addr uint64) []clause {
 	word := func(n uint64) uint64 {
 		v, _ := c.Load(addr+8*n, 8)
@@ -36,8 +36,8 @@ func clauses(c *Call, addr uint64) []clause {
 	total, out, first := word(0), word(1), uint64(2)
 	in := total - out
 	if total == 0 {
-		// The members of a mutexinoutset exclude each other, in any order: libgomp runs
-		// them one after another.
+		// The tasks of a mutexinoutset exclude each other, in any order: libgomp runs them
+		// one after another.
 		total, out, in, first = word(1), word(2)+word(3), word(4), 5
 	}
 	if total > most || out > total || in > total-out {
@@ -70,7 +70,7 @@ func clauses(c *Call, addr uint64) []clause {
 	return list
 }
 
-// on returns what a task with a dependence of the given kind is ordered after.
+// on returns what a task with a dependence of this kind is ordered after.
 func (d *dependence) on(kind int) []*handle {
 	if kind == d.kind && kind != dependOut {
 		return d.previous
@@ -78,8 +78,8 @@ func (d *dependence) on(kind int) []*handle {
 	return d.last
 }
 
-// add makes the task that concludes the handles one of the present generation,
-// or the first of a new one.
+// add adds the task that concludes the handles to the present generation, or starts a new
+// generation with it.
 func (d *dependence) add(kind int, by []*handle) {
 	if kind != d.kind || kind == dependOut {
 		d.kind, d.previous, d.last = kind, d.last, nil
@@ -87,8 +87,7 @@ func (d *dependence) add(kind int, by []*handle) {
 	d.last = append(d.last, by...)
 }
 
-// depends returns what a child of parent with the depend clauses at addr is ordered
-// after.
+// depends returns what a child of parent with the depend clauses at addr is ordered after.
 func (o *openMP) depends(c *Call, parent *task, addr uint64) []*handle {
 	var after []*handle
 	for _, cl := range clauses(c, addr) {
@@ -99,8 +98,8 @@ func (o *openMP) depends(c *Call, parent *task, addr uint64) []*handle {
 	return after
 }
 
-// enter makes later children of parent depend on one with these clauses, whose
-// end is known by the handles.
+// enter makes later children of parent depend on a task with these clauses, whose end is
+// published through the handles.
 func (o *openMP) enter(c *Call, parent *task, addr uint64, by []*handle) {
 	if parent.depends == nil {
 		parent.depends = map[uint64]*dependence{}

@@ -2,10 +2,10 @@ package hook
 
 import "hindsight/tracefmt/event"
 
-// Runtime is the hooked functions of the OpenMP runtime, libgomp, and of the bodies of
-// the program that it calls (libgomp's ABI: gcc/omp-builtins.def; the meaning: OpenMP
-// 5.1, sections 1.3 and 2.19). libgomp's own atomic accesses are no events
-// (image.Runtime), so these functions say everything that it orders.
+// Runtime contains the hooked functions of the OpenMP runtime, libgomp, and of the bodies
+// in the program that it calls (libgomp's ABI: gcc/omp-builtins.def; the meaning: OpenMP
+// 5.1, sections 1.3 and 2.19). libgomp's own atomic accesses are not events
+// (image.Runtime), so these functions report everything that it orders.
 var Runtime = []Func{
 	{Part: Body, Watch: true, Begin: bodyBegin, End: func(s *State, c *Call, _ uint64) { bodyEnd(s, c) }, Abandon: bodyEnd},
 	{Part: Copy, Watch: true, Args: 2, End: func(s *State, c *Call, _ uint64) { copyEnd(s, c) }},
@@ -19,7 +19,7 @@ var Runtime = []Func{
 	around(leagueBegin, leagueEnd, Func{Calls: leagueBody}, "GOMP_teams_reg"),
 	{Names: []string{"GOMP_teams4"}, Args: 4, End: nextTeam},
 
-	// Barriers, those at the ends of work-sharing constructs too.
+	// Barriers, including those at the ends of work-sharing constructs.
 	around(barrierBegin, barrierEnd, Func{}, "GOMP_barrier", "GOMP_loop_end", "GOMP_sections_end", "GOMP_single_copy_end"),
 	{Names: []string{"GOMP_barrier_cancel", "GOMP_loop_end_cancel", "GOMP_sections_end_cancel"},
 		Watch: true, Begin: barrierBegin, End: barrierCancel},
@@ -91,7 +91,7 @@ var Runtime = []Func{
 	{Args: 3, Names: []string{"GOMP_task_reduction_remap"}, Watch: true, Begin: func(s *State, c *Call) { s.omp.current(c).reduces = true }},
 	{Names: []string{"omp_fulfill_event"}, Begin: fulfill},
 
-	// Target regions, which the host runs.
+	// Target regions, which run on the host.
 	around(targetBegin, nil, Func{Args: 8, Calls: targetBody}, "GOMP_target_ext"),
 	{Names: []string{"GOMP_target"}, Watch: true, Calls: targetBody},
 	around(targetDataBegin, awaited, Func{Args: 7}, "GOMP_target_update_ext", "GOMP_target_enter_exit_data"),
@@ -106,7 +106,7 @@ var Runtime = []Func{
 	{Args: 2, Names: []string{"omp_free", "GOMP_free", "omp_target_free"}, Begin: func(s *State, c *Call) { s.free(c, c.Arg(0)) }},
 }
 
-// around is a row for functions in which everything is recorded.
+// around returns a row for functions in which everything is recorded.
 func around(begin, end func(*State, *Call), f Func, names ...string) Func {
 	f.Names, f.Watch, f.Begin, f.Abandon = names, true, begin, end
 	if end != nil {
@@ -115,8 +115,8 @@ func around(begin, end func(*State, *Call), f Func, names ...string) Func {
 	return f
 }
 
-// The locks of constructs that have one for the whole program, at addresses that
-// no program has.
+// The locks of constructs that have one for the whole program, at addresses that no program
+// uses.
 const (
 	lockCritical = 8 * (1 + iota)
 	lockAtomic

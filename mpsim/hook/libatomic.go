@@ -8,10 +8,10 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// LibAtomic is the hooked functions that compilers call for atomic accesses for which
+// LibAtomic contains the hooked functions that compilers call for atomic accesses for which
 // they have no instructions: libatomic's (the ABI is in GCC's wiki under
-// "Atomic/GCCMM/LIbrary"), libgcc's for the old __sync built-ins, and the functions that
-// C11's macros call.
+// "Atomic/GCCMM/LIbrary"), libgcc's for the old __sync built-ins, and the functions called
+// by C11's macros.
 var LibAtomic = libAtomic()
 
 // modifications are the read-modify-writes of both families.
@@ -20,7 +20,7 @@ var modifications = []string{"add", "sub", "and", "or", "xor", "nand"}
 func libAtomic() []Func {
 	var rows []Func
 	for _, size := range []uint32{1, 2, 4, 8, 16} {
-		words := int(size+7) / 8 // registers of a value
+		words := int(size+7) / 8 // number of registers of a value
 		named := func(op string) []string { return []string{fmt.Sprintf("__atomic_%s_%d", op, size)} }
 		rows = append(rows,
 			atomicCall(event.AtomicLoad, 0, size, 1, named("load")),
@@ -36,7 +36,7 @@ func libAtomic() []Func {
 			rows = append(rows, syncCall(size))
 		}
 	}
-	// Of any size, which is the first argument.
+	// Functions for any size, which is the first argument.
 	rows = append(rows,
 		atomicCall(event.AtomicLoad, 1, 0, 3, []string{"__atomic_load"}),
 		atomicCall(event.AtomicStore, 1, 0, 3, []string{"__atomic_store"}),
@@ -49,11 +49,11 @@ func libAtomic() []Func {
 	return rows
 }
 
-// strongest is the order of functions that have no argument for it.
+// strongest is the memory order of functions that have no argument for it.
 const strongest = -1
 
-// atomicCall hooks functions that access size bytes (0: as argument 0 says) at
-// the address in one argument, in the order that another says.
+// atomicCall hooks functions that access size bytes (0: as argument 0 says). addr and order
+// are the numbers of the arguments with the address and the memory order.
 func atomicCall(kind event.Kind, addr int, size uint32, order int, names []string) Func {
 	return Func{Args: max(order, addr) + 1, Object: addr + 1, Names: names,
 		Begin: func(_ *State, c *Call) {
@@ -67,8 +67,8 @@ func atomicCall(kind event.Kind, addr int, size uint32, order int, names []strin
 	}
 }
 
-// compareCall hooks compare-and-swap; the order of its failure is the argument
-// after that of its success.
+// compareCall hooks compare-and-swap. The memory order of its failure is the argument after
+// that of its success.
 func compareCall(addr int, size uint32, order int, names []string) Func {
 	return Func{Args: order + 2, Object: addr + 1, Names: names,
 		Begin: func(_ *State, c *Call) {
@@ -97,7 +97,7 @@ func syncCall(size uint32) Func {
 	}
 }
 
-// sizeArg is the number of bytes that a call accesses.
+// sizeArg returns the number of bytes that a call accesses.
 func sizeArg(c *Call, size uint32) uint32 {
 	if size == 0 {
 		return uint32(min(c.Arg(0), maxAtomic))
@@ -105,5 +105,5 @@ func sizeArg(c *Call, size uint32) uint32 {
 	return size
 }
 
-// maxAtomic bounds the bytes of an atomic access (docs/semantics.md).
+// maxAtomic is the maximum size of an atomic access in bytes (docs/semantics.md).
 const maxAtomic = 16

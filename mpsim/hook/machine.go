@@ -9,21 +9,20 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Hooks gives a machine the [Table] and the [Runtime] table: it is the mpsim.Hooks of
-// one run. Functions are numbered in that order.
+// Hooks connects a machine with the tables [Table], [Runtime] and [LibAtomic]. It is the
+// mpsim.Hooks of one run. Functions are numbered in that order.
 type Hooks struct {
 	state *State
 	table []Func
 	calls map[event.ThreadID]*hiddenCalls
-	// watched are, for each function of the tables, the number of its double that
-	// watches the program's own; 0: there is none yet.
+	// watched contains, for each function of the tables, the number of its variant that
+	// watches the program's own function; 0: there is none yet.
 	watched []int
 	passing Call // of a function whose end is not hooked
 }
 
-// hiddenCalls are those of a thread that have not ended, innermost last: there is more
-// than one where a signal handler runs in the middle of a call. Call structures are
-// reused.
+// hiddenCalls are the calls of a thread that have not ended, innermost last. There is more
+// than one when a signal handler runs in the middle of a call. Call structures are reused.
 type hiddenCalls struct {
 	list []*Call
 	open int
@@ -40,8 +39,8 @@ func (s *hiddenCalls) begin(c Call) *Call {
 
 func (s *hiddenCalls) top() *Call { return s.list[s.open-1] }
 
-// New returns the hooks for a run of img and where they are in it, for
-// mpsim.Config.Hooks and HookAt.
+// New returns the hooks for a run of img, and the numbers of the hooked functions by
+// address, for mpsim.Config.Hooks and HookAt.
 func New(img *image.Space) (*Hooks, map[uint64]int) {
 	k := &Hooks{state: NewState(), table: slices.Concat(Table, Runtime, LibAtomic), calls: map[event.ThreadID]*hiddenCalls{}}
 	k.watched = make([]int, len(k.table))
@@ -77,8 +76,8 @@ func (k *Hooks) Loaded(m *image.Image) map[uint64]int {
 	return at
 }
 
-// watching is the number of function fn if the program has its own function in
-// its place.
+// watching returns the number of function fn for the case that the program has its own
+// function instead.
 func (k *Hooks) watching(fn int) int {
 	if k.watched[fn] == 0 {
 		k.watched[fn] = len(k.table)
@@ -89,8 +88,8 @@ func (k *Hooks) watching(fn int) int {
 	return k.watched[fn]
 }
 
-// ofLibrary reports whether a function is a library's and not the program's own of the
-// same name. If the C library itself has debug information, the name decides.
+// ofLibrary reports whether a function is a library's, and not the program's own function
+// of the same name. If the C library itself has debug information, the name decides.
 func (k *Hooks) ofLibrary(sym image.Symbol) bool {
 	img := k.state.whose.img
 	start, ok := img.Lookup("__libc_start_main")
@@ -153,7 +152,7 @@ func (k *Hooks) Gone(t event.ThreadID) {
 	delete(k.state.asking, t)
 }
 
-// ended returns the call of fn by h that ends.
+// ended returns the call of fn by h that is ending.
 func (k *Hooks) ended(h *mpsim.Hart, fn int) *Call {
 	if !k.table[fn].Watch {
 		calls := k.calls[h.ID()]

@@ -2,11 +2,11 @@ package hook
 
 import "hindsight/tracefmt/event"
 
-// How the C library's objects look in memory (glibc, 64-bit: pthreadtypes.h,
-// struct_mutex.h, internaltypes.h): what a releasing call will do must be known when it
+// The layout of the C library's objects in memory (glibc, 64-bit: pthreadtypes.h,
+// struct_mutex.h, internaltypes.h). What a releasing call will do must be known when it
 // begins, before another thread can act on it.
 const (
-	mutexCount = 4 // of a recursive mutex: how often it is held
+	mutexCount = 4 // of a recursive mutex: number of times it is held
 	mutexOwner = 8
 	mutexKind  = 16
 
@@ -21,7 +21,7 @@ const (
 	semaphoreMax = 0x7fffffff
 )
 
-// Sizes of objects and of what they are initialised from, in bytes.
+// Sizes in bytes of objects and of what they are initialised from.
 const (
 	mutexBytes     = 40
 	conditionBytes = 48
@@ -33,14 +33,13 @@ const (
 	pointerBytes   = 8
 )
 
-// word reads four bytes of an object; 0 when there are none.
+// word reads four bytes of an object. It returns 0 if they cannot be read.
 func word(c *Call, addr uint64) uint64 {
 	v, _ := c.Load(addr, 4)
 	return v
 }
 
-// holds reports whether the calling thread holds the mutex, as far as the mutex
-// itself knows.
+// holds reports whether the calling thread holds the mutex, according to the mutex itself.
 func holds(c *Call, mutex uint64) bool {
 	owner := word(c, mutex+mutexOwner)
 	if word(c, mutex+mutexKind)&(kindRobust|kindInherit) != 0 {
@@ -49,8 +48,8 @@ func holds(c *Call, mutex uint64) bool {
 	return owner == uint64(c.TID())
 }
 
-// recursive reports whether a mutex can be locked more than once, and how often it
-// is.
+// recursive reports whether a mutex can be locked more than once, and how many times it is
+// locked.
 func recursive(c *Call, mutex uint64) (times uint64, can bool) {
 	if word(c, mutex+mutexKind)&kindMask != kindRecursive {
 		return 0, false
@@ -58,8 +57,8 @@ func recursive(c *Call, mutex uint64) (times uint64, can bool) {
 	return word(c, mutex+mutexCount), true
 }
 
-// releases reports whether unlocking a mutex now would release it: the calling
-// thread's errors, and the inner ones of nested calls, do not.
+// releases reports whether unlocking a mutex now would release it. Calls that fail, and the
+// inner ones of nested calls, do not.
 func releases(c *Call, mutex uint64) bool {
 	kind := word(c, mutex+mutexKind)
 	if kind&(kindRobust|kindInherit) != 0 || kind&kindMask == kindRecursive || kind&kindMask == kindChecked {
@@ -71,7 +70,7 @@ func releases(c *Call, mutex uint64) bool {
 	return !nested || times == 1
 }
 
-// lockMutex records that a mutex was obtained, by the outermost of nested calls.
+// lockMutex records that a mutex was obtained, for the outermost of nested calls.
 func (s *State) lockMutex(c *Call, mutex uint64) {
 	if times, nested := recursive(c, mutex); !nested || times <= 1 {
 		s.lock(c, event.MutexLock, mutex)
@@ -102,12 +101,13 @@ func conditionBegin(s *State, c *Call, deadline uint64) {
 	}
 }
 
-// given is the note of a call that has released a mutex which it must obtain again.
+// given is the note of a call that has released a mutex and must obtain it again.
 const given = 1
 
-// conditionEnd is also called for a thread that is cancelled while it waits, which has
-// obtained the mutex again before its cleanup handlers run. It is also called for a
-// thread that left the call by a long jump out of a signal handler, which has not.
+// conditionEnd is also called for a thread that is cancelled while it waits. Such a thread
+// has obtained the mutex again before its cleanup handlers run. And it is called for a
+// thread that left the call by a long jump out of a signal handler, which has not obtained
+// the mutex.
 func conditionEnd(s *State, c *Call) {
 	if c.Note == given && holds(c, c.Arg(1)) {
 		s.lock(c, event.MutexLock, c.Arg(1))
@@ -124,27 +124,28 @@ func postBegin(_ *State, c *Call) {
 }
 
 func postEnd(_ *State, c *Call, result uint64) {
-	if c.Note != given && int32(result) == success { // it was at its maximum only when the call began
+	if c.Note != given && int32(result) == success { // only when the call began was it at its maximum
 		c.Emit(event.SemPost, c.Arg(0), 0)
 	}
 }
 
-// reads records that the call reads n bytes of the caller, unless the address is 0.
+// reads records that the call reads n bytes of the caller's memory, unless the address is
+// 0.
 func (c *Call) reads(addr, n uint64) {
 	if addr != 0 {
 		c.Emit(event.RangeRead, addr, n)
 	}
 }
 
-// readsDeadline records that the call reads the time that argument n points to, if n is
-// not 0.
+// readsDeadline records that the call reads the time that argument n points to, unless n is
+// 0.
 func (c *Call) readsDeadline(n int) {
 	if n != 0 {
 		c.reads(c.Arg(n), timespecBytes)
 	}
 }
 
-// writes records the same for writing.
+// writes is the counterpart of reads for writing.
 func (c *Call) writes(addr, n uint64) {
 	if addr != 0 {
 		c.Emit(event.RangeWrite, addr, n)

@@ -12,16 +12,16 @@ import (
 type openMP struct {
 	strands uint64 // last number of a strand
 	threads map[event.ThreadID]*ompThread
-	pending map[uint64][]*task // deferred and not begun, by body
-	blocks  map[uint64]*task   // of pending, by the address of a block of theirs
+	pending map[uint64][]*task // deferred but not started, by body
+	blocks  map[uint64]*task   // those in pending, by the address of one of their blocks
 	events  map[uint64]*task   // by the omp_event_handle_t of their completion
 }
 
-// ompThread is what a guest thread does.
+// ompThread is what a guest thread is doing.
 type ompThread struct {
 	open    []*Call // watched calls, innermost last
-	tasks   []*task // that it is in, innermost last
-	root    *task   // outside of all of them
+	tasks   []*task // tasks that it is in, innermost last
+	root    *task   // the task around all of them
 	regions []*team // parallel regions that it opened, innermost last
 
 	// A thread of libgomp works for the region at one depth of the thread that created
@@ -31,17 +31,17 @@ type ompThread struct {
 	depth  int
 }
 
-// team is the threads of a parallel region, or the initial thread of a target region or
-// of a team of a league.
+// team represents the threads of a parallel region, the initial thread of a target region,
+// or the initial thread of a team in a league.
 type team struct {
 	body       uint64
-	inLeague   bool // it is, or is in, a team of a teams construct
-	parallel   bool // of a parallel region; otherwise one thread runs all of its tasks
+	inLeague   bool // it is a team of a teams construct, or inside one
+	parallel   bool // from a parallel region; otherwise one thread runs all of its tasks
 	reduces    bool // tasks take part in a reduction of the region
 	begin, end handle
 	ordered    handle
 	barriers   map[uint64]*handle // by number
-	tasks      map[uint64]*handle // ends of the tasks made before the barrier with that number
+	tasks      map[uint64]*handle // ends of the tasks created before the barrier with that number
 	loops      map[uint64]*doacross
 }
 
@@ -49,42 +49,42 @@ type team struct {
 type role uint8
 
 const (
-	implicit role = iota // the part of a thread in a team
-	explicit             // made by a task, taskloop or target construct
+	implicit role = iota // a thread's part in a team
+	explicit             // created by a task, taskloop or target construct
 	initial              // a target region, on the thread that runs it
 	league               // a team of a teams construct, on the thread that runs all of them
 )
 
-// task is what a thread is in: see role.
+// task is what a thread is executing; see role.
 type task struct {
 	role   role
 	team   *team
-	passed uint64 // barriers: for an implicit task those that it passed, for an explicit one those that its creator had passed
+	passed uint64 // number of barriers: for an implicit task those that it passed, for an explicit one those that its creator had passed
 
 	strand   uint64 // of explicit tasks, and of all in a league
 	body     uint64
-	blocks   []block // where libgomp keeps it until it begins, if it is deferred
+	blocks   []block // where libgomp stores a deferred task until it begins
 	parent   *task
-	group    *group // innermost group that it was made in
+	group    *group // innermost group at its creation
 	included bool   // its creator waits for it
 	final    bool
 	ended    bool
 	after    []*handle // what it depends on
-	data     uint64    // the argument of its body, when it is called at once
+	data     uint64    // the argument of its body, if it is called at once
 	dataSize uint64
 	copied   handle  // the copies of its variables are made
-	done     *handle // its end, when others may depend on it
+	done     *handle // its end, if others may depend on it
 	target   bool    // its body is a target region
-	reduces  bool    // it takes part in a reduction of tasks: see allocated
+	reduces  bool    // it takes part in a reduction by tasks; see allocated
 	detach   uint64  // where libgomp stores the event that completes it; 0 if there is none
 
-	loop   bool    // represents the tasks of a taskloop
-	copies []*task // those that will be called at once, whose variables have been copied
+	loop   bool    // it represents the tasks of a taskloop
+	copies []*task // tasks that will be called at once, whose variables have been copied
 
 	children   handle
 	groups     []*group
 	depends    map[uint64]*dependence // of its children, by address
-	league     handle                 // ends of the teams that it began
+	league     handle                 // ends of the teams that it started
 	dimensions int
 	loopCount  uint64
 }
@@ -94,10 +94,10 @@ type block struct{ addr, size uint64 }
 // group is a taskgroup, or a construct that acts as one.
 type group struct {
 	handle
-	after []*handle // besides: what target data tasks in it wait for
+	after []*handle // in addition: what target data tasks in it wait for
 }
 
-// handle is something to publish and observe; it gets its number when it is first
+// handle is something to publish and observe. It is assigned a number when it is first
 // published.
 type handle struct{ id uint64 }
 
@@ -142,7 +142,7 @@ func (o *openMP) thread(id event.ThreadID) *ompThread {
 	return t
 }
 
-// current is the task that the calling thread is in.
+// current returns the task that the calling thread is in.
 func (o *openMP) current(c *Call) *task { return o.thread(c.ID()).current() }
 
 func (th *ompThread) current() *task {
@@ -152,7 +152,7 @@ func (th *ompThread) current() *task {
 	return th.root
 }
 
-// caller is the innermost watched call that c was made in, nil if there is none.
+// caller returns the innermost watched call in which c was made, or nil.
 func (th *ompThread) caller(c *Call) *Call {
 	n := len(th.open)
 	if n > 0 && th.open[n-1] == c {
@@ -164,8 +164,8 @@ func (th *ompThread) caller(c *Call) *Call {
 	return th.open[n-1]
 }
 
-// internal reports whether libgomp itself made call c, as part of another call of
-// [Runtime] that says what is ordered.
+// internal reports whether libgomp itself made call c, as part of another call of [Runtime]
+// that reports what is ordered.
 func (o *openMP) internal(c *Call) bool {
 	outer := o.thread(c.ID()).caller(c)
 	return outer != nil && outer.fn.Part == Library

@@ -7,33 +7,33 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Thread is what a hook can ask of the calling guest thread.
+// Thread is what a hook needs to know about the calling guest thread.
 type Thread interface {
-	// ID is the calling thread, TID its number as the guest knows it.
+	// ID identifies the calling thread. TID is its number as the guest knows it.
 	ID() event.ThreadID
 	TID() int
-	// Arg is integer argument n (a0 is 0) as it was when the call began.
+	// Arg returns integer argument n (a0 is 0), as it was when the call began.
 	Arg(n int) uint64
 	// Load reads size bytes (1 to 8) of guest memory, little-endian.
 	Load(addr uint64, size int) (uint64, bool)
-	// Func is the address of the function.
+	// Func returns the address of the function.
 	Func() uint64
-	// SP is the stack pointer as it was when the call began.
+	// SP returns the stack pointer, as it was when the call began.
 	SP() uint64
-	// TP is the present thread pointer.
+	// TP returns the present thread pointer.
 	TP() uint64
-	// Emit records an ordered event at the call; the machine fills in the place.
+	// Emit records an ordered event at the call. The machine fills in the place.
 	Emit(kind event.Kind, obj, arg uint64)
-	// EmitStrand records that the thread begins or stops acting as a strand.
+	// EmitStrand records that the thread starts or stops acting as a strand.
 	EmitStrand(kind event.Kind, strand uint64)
-	// EmitAs is Emit of an event with a mode.
+	// EmitAs is like Emit for an event with a mode.
 	EmitAs(mode event.Mode, kind event.Kind, obj, arg uint64)
-	// EmitSized is Emit of an event about so many bytes.
+	// EmitSized is like Emit for an event about size bytes.
 	EmitSized(kind event.Kind, size uint32, obj, arg uint64)
-	// Return is the return address of the nth call in progress, from 0 for the
+	// Return returns the return address of the nth call in progress, counted from 0 for the
 	// innermost.
 	Return(n int) (pc uint64, ok bool)
-	// CallPC is the instruction that called the hooked function.
+	// CallPC returns the address of the instruction that called the hooked function.
 	CallPC() uint64
 	// EmitAtomic records an atomic access to size bytes at addr in the same way.
 	EmitAtomic(kind event.Kind, mode event.Mode, addr uint64, size uint32)
@@ -53,20 +53,20 @@ type Thread interface {
 // Call is one call in progress of a hooked function.
 type Call struct {
 	Thread
-	// Note is for the hook: its begin stores it for its end.
+	// Note is for use by the hook: Begin stores a value for End.
 	Note uint64
 	fn   *Func
 	task *task // of [Runtime]: see each
 	team *team // the parallel region that the call opened
-	// muted: the call is about an object of a library's own, and is no event.
+	// muted says that the call is about a library's own object and is not recorded.
 	muted bool
-	// kept and mode say for whom memory is allocated, see whose.allocation. kept also
-	// says that a library initialises its own object.
+	// kept and mode say for whom memory is allocated; see whose.allocation. kept also says
+	// that a library initialises its own object.
 	kept bool
 	mode event.Mode
 }
 
-// argument is integer argument n, also if it is passed on the stack.
+// argument returns integer argument n, even if it is passed on the stack.
 func (c *Call) argument(n int) uint64 {
 	const registers = 8
 	if n < registers {
@@ -76,59 +76,57 @@ func (c *Call) argument(n int) uint64 {
 	return v
 }
 
-// Part is what a hooked function is a part of.
+// Part says what a hooked function belongs to.
 type Part uint8
 
 const (
-	Library Part = iota // a library: the function is known by its name
-	Body                // the program: the outlined body of a region or task of OpenMP
-	Copy                // the program: gcc's function that copies the variables of a task of OpenMP
+	Library Part = iota // a library: the function is identified by its name
+	Body                // the program: the outlined body of an OpenMP region or task
+	Copy                // the program: gcc's function that copies the variables of an OpenMP task
 )
 
 // Func is a row of the table of hooked functions.
 type Func struct {
-	// Names are the symbols that the function may have; one that
-	// exists is enough, all that exist are hooked.
+	// Names are the symbols that the function may have. At least one must exist, and all
+	// that exist are hooked.
 	Names []string
-	// Part says whose functions these are; those of the program need no names.
+	// Part says whose functions these are. Those of the program need no names.
 	Part Part
 	// Args is the number of integer arguments; 0 means 1.
 	Args int
-	// Copies says that the function returns to its caller what another thread left for
-	// it.
+	// Copies says that the function returns to its caller what another thread left for it.
 	Copies bool
-	// Watch says that what the function does is recorded like other code; it calls back
-	// into the program.
+	// Watch says that what the function does is recorded like other code, because it calls
+	// back into the program.
 	Watch bool
 	// Pass says that only the entry of the function matters.
 	Pass bool
-	// Object says that the function synchronises on the object that argument Object-1
-	// points to; it is not called for an object that a library keeps for itself.
+	// Object says that the function synchronises on the object to which argument Object-1
+	// points. The hook is not called for an object that a library keeps for itself.
 	Object int
 	// ForCaller says that the function synchronises on an object of its caller.
 	ForCaller bool
-	// Allocates says that the function hands out memory.
+	// Allocates says that the function returns newly allocated memory.
 	Allocates bool
 	// Replaceable says that the program may define the function instead of the library.
-	// Then the program's function is watched. Of other functions only those of
-	// libraries are hooked; the program's functions are user code, whatever their
-	// names.
+	// Then the program's function is watched. All other functions are hooked only in
+	// libraries; the program's functions are user code, whatever their names.
 	Replaceable bool
-	// Reduces says that memory allocated inside is the threads' own copies of
-	// something that is being reduced.
+	// Reduces says that memory allocated inside holds the threads' own copies of something
+	// that is being reduced.
 	Reduces bool
-	// Begin is called when the function is entered; nil when nothing is due.
+	// Begin is called when the function is entered; may be nil.
 	Begin func(*State, *Call)
-	// End is called when it has returned, with the result; may be nil.
+	// End is called with the result when the function has returned; may be nil.
 	End func(s *State, c *Call, result uint64)
 	// Abandon is called instead of End when the function was left by a long jump or the
 	// cancellation of its thread; may be nil.
 	Abandon func(*State, *Call)
-	// Calls says why body is called when the runtime calls it inside call outer of the
-	// function; nil if the function calls only the bodies of deferred tasks.
+	// Calls is called when the runtime calls body inside call outer of the function, to
+	// determine why. It is nil if the function calls only the bodies of deferred tasks.
 	Calls func(s *State, outer, body *Call)
-	// Waits describes, for the report of a deadlock, what a thread waits for
-	// that does not return from the function; nil when it cannot block.
+	// Waits describes, for the report of a deadlock, what a thread waits for that does not
+	// return from the function. It is nil if the function cannot block.
 	Waits func(s *State, c *Call) string
 }
 
@@ -139,14 +137,14 @@ type State struct {
 	readers  map[holding]int           // shared holds of rwlocks
 	blocks   map[uint64]uint64         // live heap blocks: address to bytes
 	handles  map[uint64]event.ThreadID // pthread_t to thread
-	// The distance of a pthread_t below the thread pointer, from which the main
-	// thread's is known.
+	// handleOffset is the distance of a pthread_t below the thread pointer. It and
+	// mainPointer yield the main thread's pthread_t.
 	mainPointer, handleOffset uint64
 	whose                     *whose // nil: everything is the program's
 	asking                    map[event.ThreadID]asking
 	omp                       openMP
-	// passed returns the size in bytes of the variables that an outlined function gets;
-	// nil if it is known for none.
+	// passed returns the size in bytes of the variables passed to an outlined function. It
+	// is nil if no sizes are known.
 	passed func(fn uint64) uint64
 }
 
@@ -156,11 +154,11 @@ type holding struct {
 }
 
 type barrier struct {
-	count   uint64 // threads a generation
-	entered uint64 // in all
+	count   uint64 // number of threads per generation
+	entered uint64 // in total
 }
 
-// NewState is the state at the start of a run.
+// NewState returns the state at the start of a run.
 func NewState() *State {
 	return &State{
 		barriers: map[uint64]*barrier{},
@@ -173,9 +171,9 @@ func NewState() *State {
 	}
 }
 
-// Created tells that the thread child was made during call c, which is a call of a
-// hooked create function: the caller receives its pthread_t. glibc stores it before it
-// starts the thread, whose thread pointer is tp.
+// Created says that thread child was created during c, which is a call of a hooked create
+// function whose caller receives the pthread_t. glibc stores the pthread_t before it starts
+// the thread, whose thread pointer is tp.
 func (s *State) Created(c *Call, child event.ThreadID, tp uint64) {
 	c.writes(c.Arg(0), pointerBytes)
 	if handle, ok := c.Load(c.Arg(0), pointerBytes); ok {
@@ -185,7 +183,7 @@ func (s *State) Created(c *Call, child event.ThreadID, tp uint64) {
 	s.omp.created(c, child)
 }
 
-// thread returns the thread with a pthread_t.
+// thread returns the thread that has a pthread_t.
 func (s *State) thread(handle uint64) (id event.ThreadID, known bool) {
 	id, known = s.handles[handle]
 	if known {
@@ -211,8 +209,8 @@ func (s *State) waitsForLock(what string, addr uint64) string {
 	return fmt.Sprintf("%s 0x%x", what, addr)
 }
 
-// barrierAt returns the barrier at addr; one whose pthread_barrier_init was not
-// seen is read from its memory, where glibc keeps the count at offset 8.
+// barrierAt returns the barrier at addr. If its pthread_barrier_init was not recorded, it
+// is read from memory, where glibc has the count at offset 8.
 func (s *State) barrierAt(c *Call, addr uint64) *barrier {
 	b := s.barriers[addr]
 	if b == nil {
@@ -258,8 +256,8 @@ func (s *State) noteBlock(c *Call, addr, size uint64) {
 	}
 }
 
-// mainThread records the place of the main thread's thread-local variables, which the C
-// library sets up when the program begins.
+// mainThread records the location of the main thread's thread-local variables, which the C
+// library sets up when the program starts.
 func (s *State) mainThread(c *Call) {
 	s.mainPointer = c.TP()
 	if s.whose != nil {

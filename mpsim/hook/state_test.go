@@ -10,7 +10,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// guest is a hand-driven thread: its memory, arguments and what was emitted.
+// guest is a thread driven by hand: its memory, its arguments and the events it emitted.
 type guest struct {
 	id     event.ThreadID
 	args   []uint64
@@ -78,7 +78,7 @@ func (p *process) find(name string) *Func {
 	return nil
 }
 
-// begin enters a function; the caller ends it with end.
+// begin enters a function. The caller ends the call with end.
 func (p *process) begin(id event.ThreadID, name string, args ...uint64) *Call {
 	p.t.Helper()
 	c := &Call{Thread: &guest{id, args, p.mem, &p.log}}
@@ -100,7 +100,7 @@ func (p *process) call(id event.ThreadID, result uint64, name string, args ...ui
 	p.end(p.begin(id, name, args...), name, result)
 }
 
-// said checks and forgets what was emitted.
+// said checks and clears the events emitted so far.
 func (p *process) said(want ...string) {
 	p.t.Helper()
 	if !slices.Equal(p.log, want) {
@@ -135,8 +135,8 @@ func TestLocks(t *testing.T) {
 		"T1 write-lock 16 0", "T1 write-unlock 16 0")
 }
 
-// TestBarrier: a thread that is early for the next generation is not mixed up
-// with one that is late in leaving the last.
+// TestBarrier checks that a thread that is early for the next generation is not confused
+// with one that leaves the last generation late.
 func TestBarrier(t *testing.T) {
 	p := newProcess(t)
 	p.call(0, 0, "pthread_barrier_init", 8, 0, 2)
@@ -171,8 +171,8 @@ func TestCondition(t *testing.T) {
 	p.said("T1 cond-wait 8 16", "T1 unlock 16 0")
 }
 
-// TestFailedUnlocks: what fails orders nothing, and neither do the inner ones of
-// nested calls.
+// TestFailedUnlocks checks that failing calls, and the inner ones of nested calls, order
+// nothing.
 func TestFailedUnlocks(t *testing.T) {
 	p := newProcess(t)
 	for _, kind := range []uint64{kindChecked, kindRecursive, kindRobust, kindInherit, kindRobust | kindInherit | kindRecursive} {
@@ -183,7 +183,7 @@ func TestFailedUnlocks(t *testing.T) {
 		p.said("T1 unlock 8 0")
 	}
 	p.mem = map[uint64]uint64{8 + mutexOwner: 1}
-	p.call(2, 0, "pthread_mutex_unlock", 8) // a plain one does not look at who unlocks it
+	p.call(2, 0, "pthread_mutex_unlock", 8) // a plain mutex does not check who unlocks it
 	p.said("T2 unlock 8 0")
 
 	p.mem = map[uint64]uint64{8 + mutexKind: kindRecursive, 8 + mutexCount: 2, 8 + mutexOwner: 1}
@@ -216,7 +216,7 @@ func TestJoin(t *testing.T) {
 	p.said()
 	p.call(0, 0, "pthread_join", 7777, 200)
 	p.said("T0 join 3 0", "T0 range-write 200 8")
-	p.call(0, 0, "pthread_join", 7777, 0) // joined already: the handle may be another's by now
+	p.call(0, 0, "pthread_join", 7777, 0) // already joined: the handle may belong to another thread now
 	p.said()
 	p.state.mainPointer = 5000
 	p.call(3, 0, "pthread_join", 5000-(9999-7777), 0)
@@ -231,7 +231,7 @@ func TestHeap(t *testing.T) {
 	p.said("T1 alloc 64 24", "T1 alloc 128 15")
 	p.call(1, 256, "realloc", 64, 48) // moved
 	p.said("T1 free 64 24", "T1 alloc 256 48")
-	p.call(1, 0, "realloc", 256, 1<<60) // failed: the block lives on
+	p.call(1, 0, "realloc", 256, 1<<60) // failed: the block stays allocated
 	p.said("T1 free 256 48", "T1 alloc 256 48")
 	p.call(1, 512, "realloc", 0, 8) // a malloc
 	p.said("T1 alloc 512 8")
@@ -247,8 +247,8 @@ func TestHeap(t *testing.T) {
 	p.said("T1 map 8192 4096", "T1 unmap 8192 4096")
 }
 
-// TestReferenceCount: who lets go releases, when the call begins; who was the last
-// to do so acquires.
+// TestReferenceCount checks that each thread that drops a reference releases when the call
+// begins, and that the last one acquires.
 func TestReferenceCount(t *testing.T) {
 	p := newProcess(t)
 	const less = 1<<64 - 1
@@ -258,7 +258,7 @@ func TestReferenceCount(t *testing.T) {
 	p.said("T1 atomic-rmw 0 64 4", "T1 atomic-rmw 2 64 4", "T1 atomic-rmw 2 64 4", "T1 atomic-load 1 64 4")
 }
 
-// TestTable: no function is hooked twice.
+// TestTable checks that no function is hooked twice.
 func TestTable(t *testing.T) {
 	seen := map[string]bool{}
 	for _, f := range Table {

@@ -17,7 +17,7 @@ func obtained(result uint64) bool { return int32(result) == success || int32(res
 // mmapFailed is MAP_FAILED.
 const mmapFailed = ^uint64(0)
 
-// Table has all hooked functions. The index in it is the function's number.
+// Table contains all hooked functions. Their index in it is their number.
 var Table = []Func{
 	// Mutual exclusion.
 	mutexLock(0, "pthread_mutex_lock", "__pthread_mutex_lock", "___pthread_mutex_lock",
@@ -49,12 +49,12 @@ var Table = []Func{
 	destroy(conditionBytes, "pthread_cond_destroy", "__pthread_cond_destroy", "___pthread_cond_destroy", "cnd_destroy"),
 	destroy(semaphoreBytes, "sem_destroy", "__new_sem_destroy"),
 
-	// Once-only initialisation orders by the atomic accesses of these functions.
+	// One-time initialisation is ordered by the atomic accesses of these functions.
 	{ForCaller: true, Watch: true, Names: onces},
 
-	// Streams: POSIX promises that flockfile excludes. The locks that each call of
-	// stdio takes are the library's own, except those of streams that have a buffer or
-	// functions of the program.
+	// Streams. POSIX promises that flockfile excludes other threads. The locks that each
+	// call of stdio takes are the library's own, except those of streams that have a buffer
+	// or functions of the program.
 	acquire("stream", event.MutexLock, 0, "ftrylockfile", "_IO_ftrylockfile", "__ftrylockfile"),
 	{Object: 1, Names: []string{"flockfile", "_IO_flockfile", "__flockfile"},
 		End:   func(s *State, c *Call, _ uint64) { s.lock(c, event.MutexLock, c.Arg(0)) },
@@ -69,7 +69,7 @@ var Table = []Func{
 		}},
 	{Watch: true, Names: []string{"fopencookie", "_IO_fopencookie", "fmemopen", "__fmemopen", "open_memstream", "__open_memstream", "open_wmemstream", "__open_wmemstream"},
 		End: func(s *State, c *Call, result uint64) { s.shareStream(c, result) }},
-	// The functions that do not lock leave that to their caller.
+	// Functions that do not lock leave that to their caller.
 	unlockedStream(0, "getc_unlocked", "__getc_unlocked", "fgetc_unlocked", "getwc_unlocked", "__getwc_unlocked", "fgetwc_unlocked",
 		"clearerr_unlocked", "fflush_unlocked", "__fflush_unlocked"),
 	unlockedStream(1, "putc_unlocked", "__putc_unlocked", "fputc_unlocked", "putwc_unlocked", "fputwc_unlocked",
@@ -77,7 +77,7 @@ var Table = []Func{
 	unlockedStream(2, "fgets_unlocked", "__fgets_unlocked", "fgetws_unlocked"),
 	unlockedStream(3, "fread_unlocked", "__fread_unlocked", "fwrite_unlocked"),
 
-	// Functions whose result all callers share (C, 7.27.3; POSIX, 2.9.1).
+	// Functions whose result is shared by all callers (C, 7.27.3; POSIX, 2.9.1).
 	sharedResult(56, "localtime", "gmtime"),
 	sharedResult(26, "asctime", "ctime"),
 	sharedResult(7, "l64a"),
@@ -142,13 +142,13 @@ var Table = []Func{
 	{Object: 1, Names: []string{"sem_post", "__new_sem_post"}, Begin: postBegin, End: postEnd},
 	initialise(event.SemWait, semaphoreBytes, 0, "sem_init", "__new_sem_init"),
 
-	// pthread_once runs with its own atomics, and so does an initialisation that ends
-	// by an exception or by cancellation: the next one is ordered after it (C++,
-	// [thread.once.callonce]), although glibc resets the control by a plain store.
+	// pthread_once uses its own atomics. So does an initialisation that ends with an
+	// exception or cancellation: the next one is ordered after it (C++,
+	// [thread.once.callonce]), although glibc resets the control with a plain store.
 	{Names: []string{"clear_once_control"},
 		Begin: func(_ *State, c *Call) { c.EmitAtomic(event.AtomicStore, event.Release, c.Arg(0), 4) }},
 
-	// Threads. Create is emitted by the machine when the thread is made.
+	// Threads. The machine emits Create when the thread is created.
 	{Args: 4, Names: []string{"pthread_create", "__pthread_create", "__pthread_create_2_1", "thrd_create"}},
 	join(pointerBytes, "pthread_join", "__pthread_join", "___pthread_join", "pthread_tryjoin_np", "pthread_timedjoin_np", "pthread_clockjoin_np"),
 	join(4, "thrd_join"),
@@ -182,8 +182,7 @@ var Table = []Func{
 		End:   func(s *State, c *Call, result uint64) { reallocEnd(s, c, result, c.Arg(1)*c.Arg(2)) }},
 	{Replaceable: true, Names: []string{"free", "__libc_free", "__free", "cfree"},
 		Begin: func(s *State, c *Call) { s.free(c, c.Arg(0)) }},
-	// C++: the call of operator new is the program's own, that of malloc inside
-	// it is the library's.
+	// C++: operator new is called by the program itself, malloc inside it by the library.
 	{Allocates: true, Replaceable: true, Names: []string{"_Znwm", "_Znam", "_ZnwmRKSt9nothrow_t", "_ZnamRKSt9nothrow_t",
 		"_ZnwmSt11align_val_t", "_ZnamSt11align_val_t",
 		"_ZnwmSt11align_val_tRKSt9nothrow_t", "_ZnamSt11align_val_tRKSt9nothrow_t"},
@@ -193,10 +192,10 @@ var Table = []Func{
 		"_ZdlPvSt11align_val_t", "_ZdaPvSt11align_val_t", "_ZdlPvmSt11align_val_t", "_ZdaPvmSt11align_val_t",
 		"_ZdlPvSt11align_val_tRKSt9nothrow_t", "_ZdaPvSt11align_val_tRKSt9nothrow_t"},
 		Begin: func(s *State, c *Call) { s.free(c, c.Arg(0)) }},
-	// libstdc++'s reference counts, which it guards with a mutex if it was built
-	// without atomics for them. They order each release of a reference before the last
-	// one, and nothing else. There are two events, because the second thread must see
-	// what is released, and its call may return first.
+	// libstdc++'s reference counts, which a mutex guards if libstdc++ was built without
+	// atomics for them. They order each release of a reference before the last one, and
+	// nothing else. There are two events, because the second thread must acquire what is
+	// released, and its call may return first.
 	{Args: 2, Names: []string{"_ZN9__gnu_cxx18__exchange_and_addEPVii"}, Begin: countBegin,
 		End: func(_ *State, c *Call, result uint64) {
 			if change := int32(c.Arg(1)); change < 0 && int32(result)+change == 0 {
@@ -204,12 +203,12 @@ var Table = []Func{
 			}
 		}},
 	{Args: 2, Names: []string{"_ZN9__gnu_cxx12__atomic_addEPVii"}, Begin: countBegin},
-	// The allocator's own housekeeping reads what used to be blocks.
+	// The allocator's own housekeeping, which reads memory that was once allocated.
 	{Names: []string{"__libc_thread_freeres", "__malloc_arena_thread_freeres", "__libc_freeres",
 		"malloc_trim", "__malloc_trim", "malloc_stats", "mallinfo", "mallinfo2", "malloc_info"}},
 	{Names: []string{"malloc_usable_size", "__malloc_usable_size"}, End: usable},
-	// How setuid and similar calls reach all threads: by a signal whose handler reads
-	// what is on the caller's stack.
+	// setuid and similar calls reach all threads through a signal. Its handler reads what
+	// is on the caller's stack.
 	{Names: []string{"__nptl_setxid", "__nptl_setxid_sighandler"}},
 	{Allocates: true, Args: 6, Names: []string{"mmap", "mmap64", "__mmap", "__mmap64"},
 		End: func(s *State, c *Call, result uint64) {
@@ -224,7 +223,7 @@ var Table = []Func{
 			}
 			old, was, size := c.Arg(0), c.Arg(1), c.Arg(2)
 			if result == old {
-				old, was = old+min(was, size), was-min(was, size) // what is returned
+				old, was = old+min(was, size), was-min(was, size) // the returned part
 				result, size = result+c.Arg(1), size-min(size, c.Arg(1))
 			}
 			if was > 0 {
@@ -254,24 +253,24 @@ func countBegin(_ *State, c *Call) {
 	c.EmitAtomic(event.AtomicRMW, mode, c.Arg(0), 4)
 }
 
-// unlockedStream hooks functions that change a stream without its lock. The stream is
-// argument arg. What they do inside is the library's business; that they are called is
-// the program's.
+// unlockedStream hooks functions that change a stream without its lock. arg is the number
+// of the argument with the stream. What they do inside is internal to the library; the fact
+// that they are called concerns the program.
 func unlockedStream(arg int, names ...string) Func {
 	return Func{Args: arg + 1, Watch: true, Names: names,
 		Begin: func(_ *State, c *Call) { c.writes(c.Arg(arg), pointerBytes) }}
 }
 
-// sharedResult hooks functions of the C library that return the address of size bytes
-// of its own, the same for all threads. Each call writes there. If a symbol names this
-// memory, the accesses inside the functions already show it.
+// sharedResult hooks functions of the C library that return the address of size bytes of
+// static memory, the same for all threads. Each call writes there. If this memory has a
+// symbol, the accesses inside the functions are recorded anyway.
 func sharedResult(size uint64, names ...string) Func {
 	return Func{Watch: true, Names: names, End: func(s *State, c *Call, result uint64) { s.writesShared(c, result, size) }}
 }
 
 // sharedState hooks functions of the C library that keep size bytes of state that all
-// callers share, and whose guarding is left to them (C, 7.24.5.8; POSIX, 2.9.1). In an
-// executable with symbols, the accesses to it are recorded as they are.
+// callers share and must guard (C, 7.24.5.8; POSIX, 2.9.1). In an executable with symbols,
+// the accesses to it are recorded as usual.
 func sharedState(size uint64, names ...string) Func {
 	return Func{Watch: true, Names: names, Begin: func(s *State, c *Call) {
 		if s.whose == nil {
@@ -283,8 +282,8 @@ func sharedState(size uint64, names ...string) Func {
 	}}
 }
 
-// writesShared records a write to what all callers of a function share, unless its
-// accesses are recorded anyway.
+// writesShared records a write to what all callers of a function share, unless the accesses
+// to it are recorded anyway.
 func (s *State) writesShared(c *Call, addr, size uint64) {
 	if s.whose != nil && !s.whose.img.UserObject(addr) {
 		c.writes(addr, size)
@@ -297,8 +296,8 @@ func (s *State) mapped(c *Call, addr, size uint64) {
 	c.EmitAs(c.mode, event.Map, addr, size)
 }
 
-// acquire hooks functions that obtain an exclusive lock when they succeed. If
-// deadline is not 0, that argument points to the time until which they wait.
+// acquire hooks functions that obtain an exclusive lock if they succeed. deadline is the
+// number of the argument that points to the time until which they wait, or 0.
 func acquire(what string, kind event.Kind, deadline int, names ...string) Func {
 	return Func{
 		Names: names, Object: 1,
@@ -312,7 +311,7 @@ func acquire(what string, kind event.Kind, deadline int, names ...string) Func {
 	}
 }
 
-// mutexLock hooks those of mutexes, which may be recursive.
+// mutexLock is acquire for mutexes, which may be recursive.
 func mutexLock(deadline int, names ...string) Func {
 	f := acquire("mutex", event.MutexLock, deadline, names...)
 	f.End = func(s *State, c *Call, result uint64) {
@@ -323,7 +322,7 @@ func mutexLock(deadline int, names ...string) Func {
 	return f
 }
 
-// readLock hooks those that share a rwlock.
+// readLock is acquire for functions that share a rwlock.
 func readLock(deadline int, names ...string) Func {
 	f := acquire("rwlock (to read)", event.ReadLock, deadline, names...)
 	f.End = func(s *State, c *Call, result uint64) {
@@ -335,7 +334,7 @@ func readLock(deadline int, names ...string) Func {
 	return f
 }
 
-// semaphoreWait hooks those that wait on a semaphore.
+// semaphoreWait is acquire for functions that wait on a semaphore.
 func semaphoreWait(deadline int, names ...string) Func {
 	f := acquire("semaphore", event.SemWait, deadline, names...)
 	f.End = func(_ *State, c *Call, result uint64) {
@@ -346,7 +345,7 @@ func semaphoreWait(deadline int, names ...string) Func {
 	return f
 }
 
-// conditionWait hooks those that wait on a condition.
+// conditionWait hooks functions that wait on a condition variable.
 func conditionWait(deadline int, names ...string) Func {
 	return Func{
 		Args: 2, Object: 2, Names: names,
@@ -365,7 +364,7 @@ func conditionWait(deadline int, names ...string) Func {
 	}
 }
 
-// join hooks functions that wait for a thread and put its result, of so many
+// join hooks functions that wait for a thread and store its result, of the given number of
 // bytes, where the second argument points.
 func join(bytes uint64, names ...string) Func {
 	return Func{
@@ -389,13 +388,13 @@ func join(bytes uint64, names ...string) Func {
 	}
 }
 
-// emitBegin hooks functions of which only the first argument matters.
+// emitBegin hooks functions for which only the first argument matters.
 func emitBegin(kind event.Kind, names ...string) Func {
 	return Func{Names: names, Object: 1, Begin: func(_ *State, c *Call) { c.Emit(kind, c.Arg(0), 0) }}
 }
 
-// initialise hooks functions that initialise an object of size bytes, from the
-// attributes to which the second argument points.
+// initialise hooks functions that initialise an object of the given number of bytes from
+// the attributes to which the second argument points.
 func initialise(lockedBy event.Kind, bytes, attributes uint64, names ...string) Func {
 	return Func{Names: names, Object: 1, End: func(_ *State, c *Call, result uint64) {
 		if int32(result) != success {
@@ -409,15 +408,15 @@ func initialise(lockedBy event.Kind, bytes, attributes uint64, names ...string) 
 	}}
 }
 
-// destroy hooks functions that destroy one.
+// destroy hooks functions that destroy an object.
 func destroy(bytes uint64, names ...string) Func {
 	return Func{Names: names, Object: 1, End: func(s *State, c *Call, result uint64) {
 		if int32(result) != success {
-			return // in use: nothing happened
+			return // in use, so nothing happened
 		}
 		delete(s.owner, c.Arg(0))
 		c.Emit(event.Destroy, c.Arg(0), 0)
-		if !c.Exiting() { // detached threads may use static objects to the end
+		if !c.Exiting() { // detached threads may use static objects until the end
 			c.writes(c.Arg(0), bytes)
 		}
 	}}
@@ -437,8 +436,8 @@ func rwUnlock(s *State, c *Call) {
 	s.unlock(c, event.WriteUnlock, c.Arg(0))
 }
 
-// usable makes the rest of a block, beyond what was requested, the program's: it may
-// use the rest after it has asked for the usable size.
+// usable makes the rest of a block, beyond what was requested, the program's, which may use
+// it after it has asked for the usable size.
 func usable(s *State, c *Call, result uint64) {
 	block := c.Arg(0)
 	size, known := s.blocks[block]
@@ -452,8 +451,8 @@ func usable(s *State, c *Call, result uint64) {
 	}
 }
 
-// reallocBegin frees the old block before the allocator may hand it to another thread;
-// reallocEnd says where it is then.
+// reallocBegin frees the old block before the allocator may reuse it for another thread.
+// reallocEnd records where the block is then.
 func reallocBegin(s *State, c *Call) {
 	c.Note = s.blocks[c.Arg(0)]
 	c.Carries(c.Arg(0), c.Note)
@@ -461,7 +460,7 @@ func reallocBegin(s *State, c *Call) {
 }
 
 func reallocEnd(s *State, c *Call, result, size uint64) {
-	if result == 0 && size != 0 { // failed: the old block lives on
+	if result == 0 && size != 0 { // failed: the old block stays allocated
 		s.alloc(c, c.Arg(0), c.Note)
 		return
 	}

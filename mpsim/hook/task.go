@@ -6,7 +6,7 @@ import "hindsight/tracefmt/event"
 const (
 	flagFinal   = 1 << 1
 	flagDepend  = 1 << 3
-	flagIf      = 1 << 10 // of taskloop: the if clause held
+	flagIf      = 1 << 10 // of taskloop: the if clause was true
 	flagNoGroup = 1 << 11
 	flagDetach  = 1 << 13
 
@@ -25,7 +25,7 @@ func (o *openMP) make(c *Call, body uint64, included, final bool) *task {
 	return t
 }
 
-// innermost is the group to which a new task belongs; nil if there is none.
+// innermost returns the group to which a new task belongs, or nil.
 func (t *task) innermost() *group {
 	if n := len(t.groups); n > 0 {
 		return t.groups[n-1]
@@ -33,7 +33,8 @@ func (t *task) innermost() *group {
 	return t.group
 }
 
-// taskBegin: GOMP_task (fn, data, cpyfn, size, align, if, flags, depend, priority, detach).
+// taskBegin handles GOMP_task (fn, data, cpyfn, size, align, if, flags, depend, priority,
+// detach).
 func taskBegin(s *State, c *Call) {
 	o := &s.omp
 	flags := c.Arg(6)
@@ -55,15 +56,15 @@ func (o *openMP) order(c *Call, t *task, depend uint64) {
 	o.enter(c, t.parent, depend, []*handle{t.done})
 }
 
-// taskEnd: a task that its creator waits for is complete when the call returns; if it
-// is detached, only then.
+// taskEnd completes a task for which its creator waits. If the task is detached, it is
+// complete only now.
 func taskEnd(_ *State, c *Call) {
 	if t := c.task; t.ended && t.included && t.detach != 0 {
 		t.done.observe(c)
 	}
 }
 
-// taskloopBegin: GOMP_taskloop (fn, data, cpyfn, size, align, flags, tasks, …). Each
+// taskloopBegin handles GOMP_taskloop (fn, data, cpyfn, size, align, flags, tasks, …). Each
 // block that it allocates is a task, and so is each task that it calls at once.
 func taskloopBegin(s *State, c *Call) {
 	flags := c.Arg(5)
@@ -104,14 +105,14 @@ func taskwaitEnd(s *State, c *Call) {
 	t.depends = nil
 }
 
-// dependWait waits for what a child with the depend clauses at addr would wait for.
+// dependWait determines what a child with the depend clauses at addr would wait for.
 func dependWait(s *State, c *Call, addr uint64) {
 	o := &s.omp
 	c.task = &task{after: o.depends(c, o.current(c), addr)}
 }
 
-// dependPass acts like a child with these clauses that does nothing: what depends on it
-// depends on its predecessors.
+// dependPass acts like a child with these clauses that does nothing: tasks that depend on
+// it depend on its predecessors.
 func dependPass(s *State, c *Call, addr uint64) {
 	o := &s.omp
 	t := o.current(c)
@@ -122,7 +123,7 @@ func dependPass(s *State, c *Call, addr uint64) {
 	}
 }
 
-// awaited orders the thread after what [dependWait] found.
+// awaited orders the thread after what [dependWait] determined.
 func awaited(_ *State, c *Call) {
 	if c.task != nil {
 		observeAll(c, c.task.after)
@@ -136,9 +137,9 @@ func observeAll(c *Call, handles []*handle) {
 	}
 }
 
-// targetBegin: GOMP_target_ext (device, fn, count, addresses, sizes, kinds, flags,
-// depend, args). The only device is the host. With nowait the region is a task;
-// without, the encountering thread runs it, when what it depends on is done.
+// targetBegin handles GOMP_target_ext (device, fn, count, addresses, sizes, kinds, flags,
+// depend, args). The only device is the host. With nowait, the region is a task. Otherwise
+// the encountering thread runs it when what it depends on is done.
 func targetBegin(s *State, c *Call) {
 	o := &s.omp
 	depend := c.Arg(7)
@@ -154,23 +155,23 @@ func targetBegin(s *State, c *Call) {
 	}
 }
 
-// targetBody is the body of the construct on the thread that encountered it.
+// targetBody handles the body of the construct on the thread that encountered it.
 func targetBody(s *State, outer, c *Call) {
 	awaited(s, outer)
 	o := &s.omp
 	c.task = o.beginInitial(o.thread(c.ID()), nil)
 }
 
-// beginInitial begins the implicit region around a target region.
+// beginInitial starts the implicit region around a target region.
 func (o *openMP) beginInitial(th *ompThread, of *task) *task {
 	t := &task{role: initial, team: newTeam(), parent: of}
 	th.tasks = append(th.tasks, t)
 	return t
 }
 
-// targetDataBegin: GOMP_target_update_ext and GOMP_target_enter_exit_data (device,
-// count, addresses, sizes, kinds, flags, depend), which on the host only do what the
-// depend clauses say.
+// targetDataBegin handles GOMP_target_update_ext and GOMP_target_enter_exit_data (device,
+// count, addresses, sizes, kinds, flags, depend). On the host, only their depend clauses
+// have an effect.
 func targetDataBegin(s *State, c *Call) {
 	switch depend := c.Arg(6); {
 	case depend == 0:
@@ -181,8 +182,8 @@ func targetDataBegin(s *State, c *Call) {
 	}
 }
 
-// allocated is called for each block that the thread allocates: inside GOMP_task the
-// first one holds the task, inside GOMP_target_ext one of them.
+// allocated is called for each block that the thread allocates. Inside GOMP_task, the first
+// block contains the task; inside GOMP_target_ext, one of them does.
 func (o *openMP) allocated(c *Call, addr, size uint64) {
 	th := o.threads[c.ID()]
 	if th == nil || len(th.open) == 0 {
@@ -192,7 +193,7 @@ func (o *openMP) allocated(c *Call, addr, size uint64) {
 	t := in.task
 	if in.fn.Reduces || in.fn.Part == Body && t != nil && t.reduces {
 		// The tasks of a reduction that one thread runs share the copy into which they
-		// reduce, and what that owns.
+		// reduce, and what belongs to the copy.
 		c.Emit(event.Private, addr, size)
 		return
 	}
@@ -232,7 +233,7 @@ func (o *openMP) freed(addr uint64) {
 	}
 }
 
-// remove removes a task from the list of those that have not begun.
+// remove removes a task from the list of tasks that have not begun.
 func (o *openMP) remove(t *task) {
 	list := o.pending[t.body]
 	for i := range list {
@@ -250,8 +251,8 @@ func (o *openMP) remove(t *task) {
 	}
 }
 
-// take returns the task that waits for the call of body with data. data is in one of
-// the task's blocks, or at the end of one if there is no data.
+// take returns the task that waits for the call of body with data. data is in one of the
+// task's blocks, or at the end of one if there are no data.
 func (o *openMP) take(body, data uint64) *task {
 	for _, t := range o.pending[body] {
 		for _, b := range t.blocks {
@@ -264,7 +265,7 @@ func (o *openMP) take(body, data uint64) *task {
 	return nil
 }
 
-// copyEnd: the copies of a task's variables have been made, by its creator.
+// copyEnd is called when a task's creator has copied the task's variables.
 func copyEnd(s *State, c *Call) {
 	o := &s.omp
 	outer := o.thread(c.ID()).caller(c)
@@ -278,8 +279,8 @@ func copyEnd(s *State, c *Call) {
 	o.publish(c, &t.copied)
 }
 
-// copied returns the task of a taskloop whose variables have been copied: the last one
-// that was allocated, or one that will be called at once.
+// copied returns the task of a taskloop whose variables have been copied: the last one that
+// was allocated, or one that will be called at once.
 func (o *openMP) copied(c *Call, loop *task) *task {
 	to := c.Arg(0)
 	if list := o.pending[loop.body]; len(list) > 0 {
@@ -294,7 +295,7 @@ func (o *openMP) copied(c *Call, loop *task) *task {
 	return t
 }
 
-// undeferred returns the task that GOMP_task or GOMP_taskloop calls at once.
+// undeferred handles a task that GOMP_task or GOMP_taskloop calls at once.
 func undeferred(s *State, outer, c *Call) {
 	o := &s.omp
 	t := outer.task
@@ -305,7 +306,7 @@ func undeferred(s *State, outer, c *Call) {
 		t = o.next(c, t)
 	}
 	t.data = c.Arg(0)
-	// Outside of any parallel region no other thread could run it.
+	// Outside any parallel region, no other thread could run it.
 	t.included = t.included || !t.team.parallel
 	if t.detach != 0 {
 		if event, ok := c.Load(t.detach, 8); ok {
@@ -318,7 +319,7 @@ func undeferred(s *State, outer, c *Call) {
 	o.start(c, o.thread(c.ID()), t)
 }
 
-// next returns the task that a taskloop calls now.
+// next returns the task that a taskloop is about to call.
 func (o *openMP) next(c *Call, loop *task) *task {
 	for i, t := range loop.copies {
 		if t.data == c.Arg(0) {
@@ -332,7 +333,7 @@ func (o *openMP) next(c *Call, loop *task) *task {
 	return t
 }
 
-// start begins a task on the thread that calls its body.
+// start starts a task on the thread that calls its body.
 func (o *openMP) start(c *Call, th *ompThread, t *task) {
 	c.task = t
 	c.EmitStrand(event.StrandBegin, t.strand)
@@ -346,7 +347,7 @@ func (o *openMP) start(c *Call, th *ompThread, t *task) {
 	}
 }
 
-// finish ends a task: a thread that waits for it is ordered after it.
+// finish ends a task. A thread that waits for it is ordered after it.
 func (o *openMP) finish(c *Call, t *task) {
 	t.ended = true
 	var done handle
@@ -357,15 +358,15 @@ func (o *openMP) finish(c *Call, t *task) {
 	t.children.forget(c)
 	c.EmitStrand(event.StrandEnd, t.strand)
 	if t.data != 0 && t.dataSize != 0 {
-		// The place of the creator's arguments, which are not copied as for a deferred
-		// task. The next task uses the same place.
+		// The location of the creator's arguments, which are not copied as they are for a
+		// deferred task. The next task uses the same location.
 		c.Emit(event.Renew, t.data, t.dataSize)
 	}
 	done.observe(c)
 	done.forget(c)
 }
 
-// complete publishes for all threads that wait for the completion of a task.
+// complete publishes the completion of a task for all threads that wait for it.
 func (o *openMP) complete(c *Call, t *task, publish func(*Call, *handle)) {
 	if !t.parent.ended {
 		publish(c, &t.parent.children)
@@ -382,8 +383,8 @@ func (o *openMP) complete(c *Call, t *task, publish func(*Call, *handle)) {
 	}
 }
 
-// fulfill: omp_fulfill_event (event). A detached task is complete when its body
-// has ended and its event is fulfilled.
+// fulfill handles omp_fulfill_event (event). A detached task is complete when its body has
+// ended and its event is fulfilled.
 func fulfill(s *State, c *Call) {
 	o := &s.omp
 	event := c.Arg(0)

@@ -2,8 +2,8 @@ package hook
 
 import "hindsight/tracefmt/event"
 
-// teamBegin opens a parallel region: the team is ordered after what the thread has done
-// so far.
+// teamBegin opens a parallel region. The team is ordered after what the thread has done so
+// far.
 func teamBegin(s *State, c *Call) {
 	o := &s.omp
 	th := o.thread(c.ID())
@@ -14,7 +14,7 @@ func teamBegin(s *State, c *Call) {
 	o.publish(c, &c.team.begin)
 }
 
-// teamEnd closes it: all of its threads and tasks are done.
+// teamEnd closes a parallel region. All of its threads and tasks are done.
 func teamEnd(s *State, c *Call) {
 	th := s.omp.thread(c.ID())
 	c.team.end.observe(c)
@@ -27,8 +27,8 @@ func teamEnd(s *State, c *Call) {
 	}
 }
 
-// bodyBegin determines why the body is called: for a deferred task, whatever the
-// runtime call around it is, or for the part of one of libgomp's own threads in a team.
+// bodyBegin determines why the body is called: for a deferred task, whatever runtime call
+// is around it, or for the part of one of libgomp's own threads in a team.
 func bodyBegin(s *State, c *Call) {
 	o := &s.omp
 	th := o.thread(c.ID())
@@ -54,7 +54,7 @@ func bodyBegin(s *State, c *Call) {
 	}
 }
 
-// member is the part in the region of the thread that opened it by the call outer.
+// member handles the part in the region of the thread that opened it with call outer.
 func member(s *State, outer, c *Call) {
 	o := &s.omp
 	o.join(c, o.thread(c.ID()), outer.team)
@@ -125,8 +125,8 @@ func barrierEnd(s *State, c *Call) {
 	barrierPassed(c, t)
 }
 
-// barrierCancel is barrierEnd of a function that says whether the region was cancelled:
-// then no thread waited for another.
+// barrierCancel is barrierEnd for a function that reports whether the region was cancelled.
+// If so, no thread waited for another.
 func barrierCancel(s *State, c *Call, result uint64) {
 	if result&0xff == 0 {
 		barrierEnd(s, c)
@@ -159,19 +159,19 @@ func forget(c *Call, handles map[uint64]*handle, n uint64) {
 	}
 }
 
-// The teams of a league. On the host libgomp runs them one after another on the
-// thread that encountered the construct, but each is a strand: the initial
-// threads of teams are in no order (OpenMP 5.1, section 2.7).
+// The teams of a league. On the host, libgomp runs them one after another on the thread
+// that encountered the construct. But each team is a strand, because the initial threads of
+// teams are unordered (OpenMP 5.1, section 2.7).
 
-// leagueBegin: GOMP_teams_reg (fn, data, …) calls the body for each team.
+// leagueBegin handles GOMP_teams_reg (fn, data, …), which calls the body for each team.
 func leagueBegin(s *State, c *Call) { c.task = s.omp.current(c) }
 
 func leagueBody(s *State, outer, c *Call) {
 	o := &s.omp
 	c.task = o.beginTeam(c, o.thread(c.ID()), outer.task)
 	if s.passed != nil {
-		// If gcc passes the value of a variable that nothing changes, each team writes
-		// back what it read.
+		// If gcc passes the value of a variable that nothing changes, each team writes back
+		// what it has read.
 		if size := s.passed(c.Func()); size != 0 {
 			c.Emit(event.Renew, c.Arg(0), size)
 		}
@@ -183,8 +183,8 @@ func leagueEnd(_ *State, c *Call) {
 	c.task.league.forget(c)
 }
 
-// nextTeam: GOMP_teams4 (least, most, threads, first) says whether there is a
-// team to begin, in the function that calls it.
+// nextTeam handles GOMP_teams4 (least, most, threads, first). It reports whether to start
+// another team, in the function that calls it.
 func nextTeam(s *State, c *Call, result uint64) {
 	o := &s.omp
 	th := o.thread(c.ID())
@@ -200,7 +200,7 @@ func nextTeam(s *State, c *Call, result uint64) {
 		return
 	}
 	o.beginTeam(c, th, t)
-	// The teams have their variables in one frame.
+	// The teams have their variables in the same frame.
 	if outer := th.caller(c); outer != nil && outer.fn.Part == Body && outer.Note > c.SP() {
 		c.Emit(event.Renew, c.SP(), outer.Note-c.SP())
 	}

@@ -2,23 +2,23 @@ package hook
 
 import "hindsight/tracefmt/event"
 
-// Thread-local variables of shared objects that the program loads when it runs: the
-// dynamic linker allocates them for a thread when __tls_get_addr first asks for one.
+// Thread-local variables of shared objects that the program loads while running. The
+// dynamic linker allocates them for a thread when __tls_get_addr first requests one.
 
-// asking is a call of __tls_get_addr, the last of its thread.
+// asking is the last call of __tls_get_addr by a thread.
 type asking struct {
 	index uint64 // its argument, which names the variable
 	ret   uint64 // its return address
 }
 
-// asksThreadLocal is __tls_get_addr.
+// asksThreadLocal hooks __tls_get_addr.
 var asksThreadLocal = Func{Pass: true, Names: []string{"__tls_get_addr"}, Begin: func(s *State, c *Call) {
 	ret, _ := c.Return(0)
 	s.asking[c.ID()] = asking{c.Arg(0), ret}
 }}
 
 // threadLocal is called when the dynamic linker has allocated size bytes at addr. It
-// finds out for which thread-local variables they are, if for any.
+// determines whether they hold thread-local variables, and whose.
 func (s *State) threadLocal(c *Call, addr, size uint64) {
 	a, asked := s.asking[c.ID()]
 	if !asked {
@@ -36,8 +36,8 @@ func (s *State) threadLocal(c *Call, addr, size uint64) {
 	if owner == nil {
 		return
 	}
-	// The linker makes room for the alignment that the allocator does not promise. The
-	// table of a thread's blocks, which the linker sometimes extends, has another size.
+	// The linker adds room for alignment that the allocator does not guarantee. The table
+	// of a thread's blocks, which the linker sometimes extends, has another size.
 	vars := &owner.TLS
 	align := max(vars.Align, 1)
 	if size < vars.MemSize || size-vars.MemSize > align {

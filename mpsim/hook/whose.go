@@ -8,42 +8,41 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// whose distinguishes what is the program's own from what libraries keep for
-// themselves: memory, and the objects of synchronisation (docs/semantics.md, "The
-// program's business"). A library's locks and counters order nothing for the program,
-// whichever thread uses them.
+// whose distinguishes what belongs to the program from what libraries keep for themselves:
+// memory and synchronisation objects (docs/semantics.md, "The program's business"). A
+// library's locks and counters order nothing for the program, whichever thread uses them.
 //
-// There are two possible mistakes. To take a library's object for the program's hides a
-// race. To take the program's object for a library's invents one. So what is not known
-// is the program's.
+// There are two possible mistakes. If a library's object is taken for the program's, a race
+// is hidden. If the program's object is taken for a library's, a false race is reported. So
+// unknown objects count as the program's.
 type whose struct {
 	img  *image.Space
 	code map[uint64]codeKind // by address of an instruction
-	// What libraries keep: heap blocks and mappings in order of address, thread
+	// What libraries keep: heap blocks and mappings in order of address, and thread
 	// descriptors by the thread pointer at which they end.
 	kept        []extent
 	descriptors map[uint64][]uint64 // by page
-	globals     map[uint64]bool     // by granule: a library's
+	globals     map[uint64]bool     // by granule: whether a library owns it
 	exempt      map[uint64]bool     // granules that are the program's nevertheless
 }
 
 type extent struct{ addr, size uint64 }
 
-// codeKind is what a function is.
+// codeKind says what a function is.
 type codeKind struct {
 	name      string
-	inLibrary bool // a system library's; code that has no debug information and is not known to be a library's is neither
-	user      bool // has debug information
+	inLibrary bool // in a system library; neither user nor inLibrary is set for other code without debug information
+	user      bool // it has debug information
 	hidden    bool // a function of a shared object that others do not know by name
 	// forCaller says that it synchronises on an object of its caller.
 	forCaller bool
 }
 
-// granule is the unit in which objects are known.
+// granule is the unit in which objects are tracked.
 const granule = 8
 
-// descriptorArea is how many bytes below a thread pointer the C library's
-// description of the thread may take.
+// descriptorArea is the maximum number of bytes below a thread pointer that the C library's
+// thread descriptor occupies.
 const descriptorArea = 4096
 
 func newWhose(img *image.Space) *whose {
@@ -76,8 +75,8 @@ func (o *whose) at(pc uint64) codeKind {
 	return k
 }
 
-// callers calls yield with site, the instruction that made the call, and the
-// return addresses of the calls around it, innermost first.
+// callers calls yield with site, the instruction that made the call, and the return
+// addresses of the calls around it, innermost first.
 func callers(t Thread, site uint64, yield func(pc uint64) bool) {
 	const deepest = 32
 	if !yield(site) {
@@ -91,8 +90,8 @@ func callers(t Thread, site uint64, yield func(pc uint64) bool) {
 	}
 }
 
-// allocation says whether the allocator is called at site for the program or for a
-// library. mode says so in the event if the place of the call does not show it.
+// allocation reports whether the allocator call at site is for a library (kept) or for the
+// program. mode records that in the event if the place of the call does not show it.
 func (o *whose) allocation(t Thread, site uint64) (kept bool, mode event.Mode) {
 	program, first, hidden := false, true, false
 	callers(t, site, func(pc uint64) bool {
@@ -109,7 +108,7 @@ func (o *whose) allocation(t Thread, site uint64) (kept bool, mode event.Mode) {
 		kept = true
 		hidden = k.hidden
 		if hidden {
-			return true // the function that has a name decides
+			return true // a function that has a name decides
 		}
 		if first && isContainer(k.name) {
 			program, kept = true, false
@@ -128,7 +127,8 @@ func (o *whose) allocation(t Thread, site uint64) (kept bool, mode event.Mode) {
 }
 
 // askedFor reports whether the function that the program calls with return address ret,
-// which has jumped to a nameless function, hands over what it allocates.
+// which has jumped to a function without a symbol, returns what it allocates to the
+// program.
 func (o *whose) askedFor(ret uint64) bool {
 	name, ok := o.called(ret)
 	return !ok || allocators[name] || handsOver[name] || isContainer(name)
@@ -145,8 +145,8 @@ func (o *whose) called(ret uint64) (name string, ok bool) {
 	return strings.TrimSuffix(s.Name, image.StubSuffix), true
 }
 
-// ofRequest reports whether the code at site, of a shared C library, locks an object on
-// behalf of one of the requests that the program makes of the library's threads.
+// ofRequest reports whether the code at site, in a shared C library, locks an object on
+// behalf of a request by the program to the library's threads.
 func (o *whose) ofRequest(t Thread, site uint64) (is bool) {
 	callers(t, site, func(pc uint64) bool {
 		switch k := o.at(pc); {
@@ -172,7 +172,7 @@ func (o *whose) allocated(addr, size uint64, kept bool) {
 	}
 }
 
-// freed forgets what is known of memory that now has another use.
+// freed discards what is known about memory that now has another use.
 func (o *whose) freed(addr, size uint64) {
 	i, _ := o.search(addr)
 	if i > 0 && addr-o.kept[i-1].addr < o.kept[i-1].size {
@@ -204,7 +204,7 @@ func (o *whose) search(addr uint64) (int, bool) {
 	})
 }
 
-// thread records the description of a thread, which ends at its thread pointer.
+// thread records the descriptor of a thread, which ends at its thread pointer.
 func (o *whose) thread(tp uint64) {
 	for _, page := range []uint64{(tp - descriptorArea) / descriptorArea, (tp - 1) / descriptorArea} {
 		if !slices.Contains(o.descriptors[page], tp) {
@@ -242,16 +242,16 @@ func (o *whose) private(addr uint64) bool {
 	return own
 }
 
-// silent reports whether a synchronising operation on the object at addr orders nothing
-// for the program: a library's code does it, at pc, to what the library keeps for
-// itself, and it implements no promise of the library. A fence has no object (0).
+// silent reports whether a synchronising operation on the object at addr orders nothing for
+// the program: a library's code at pc does it to an object that the library keeps for
+// itself, and it does not implement a promise of the library. A fence has no object (0).
 func (o *whose) silent(pc, addr uint64) bool {
 	k := o.at(pc)
 	return k.inLibrary && !promised(k.name) && (addr == 0 || o.private(addr))
 }
 
-// silent is the same for an instruction that thread t executes: some functions
-// synchronise for their caller.
+// silent is the same for an instruction that thread t executes. Some functions synchronise
+// for their caller.
 func (s *State) silent(t event.ThreadID, pc, addr uint64) bool {
 	if s.whose.at(pc).forCaller {
 		open := s.omp.thread(t).open
@@ -264,7 +264,7 @@ func (s *State) silent(t event.ThreadID, pc, addr uint64) bool {
 	return s.whose.silent(pc, addr)
 }
 
-// The place of a stream's lock in glibc: its address, and its size.
+// Location of a stream's lock in glibc: offset of its address, and its size.
 const (
 	streamLock     = 0x88
 	streamLockSize = 16

@@ -1,8 +1,8 @@
 package hook
 
 // loopBegin enters a work-sharing construct. A construct with reductions in which tasks
-// take part is a task group, up to the call that ends the reductions; libgomp's
-// argument number n points to them.
+// take part is a task group until the call that ends the reductions. libgomp's argument
+// number n points to them.
 func loopBegin(n int) func(*State, *Call) {
 	return func(s *State, c *Call) {
 		if c.argument(n) != 0 {
@@ -12,8 +12,8 @@ func loopBegin(n int) func(*State, *Call) {
 	}
 }
 
-// reductionsEnd: GOMP_workshare_task_reduction_unregister (cancelled) waits for
-// the group and, unless the construct was cancelled, at a barrier.
+// reductionsEnd handles GOMP_workshare_task_reduction_unregister (cancelled), which waits
+// for the group and, unless the construct was cancelled, at a barrier.
 func reductionsEnd(s *State, c *Call) {
 	groupEnd(s, c)
 	t := s.omp.current(c)
@@ -23,8 +23,8 @@ func reductionsEnd(s *State, c *Call) {
 	}
 }
 
-// orderedStart observes what the previous iterations did. libgomp also calls it to wait
-// for an iteration's turn, which promises nothing.
+// orderedStart observes what the previous iterations did. libgomp also calls it internally
+// to wait for an iteration's turn, which promises nothing.
 func orderedStart(s *State, c *Call) {
 	if !s.omp.internal(c) {
 		s.omp.current(c).team.ordered.observe(c)
@@ -33,9 +33,9 @@ func orderedStart(s *State, c *Call) {
 
 func orderedEnd(s *State, c *Call) { s.omp.publish(c, &s.omp.current(c).team.ordered) }
 
-// doacross is a loop whose iterations name those that they wait for.
+// doacross is a loop whose iterations name the iterations that they wait for.
 type doacross struct {
-	passed uint64 // barriers before it
+	passed uint64 // number of barriers before it
 	posts  map[string]*handle
 }
 
@@ -45,8 +45,8 @@ func (d *doacross) forget(c *Call) {
 	}
 }
 
-// doacrossBegin: GOMP_loop_doacross_start (dimensions, …). reductions is the
-// number of the argument that points to reductions, -1 if there is none.
+// doacrossBegin handles GOMP_loop_doacross_start (dimensions, …). reductions is the number
+// of the argument that points to reductions, or -1.
 func doacrossBegin(reductions int) func(*State, *Call) {
 	return func(s *State, c *Call) {
 		t := s.omp.current(c)
@@ -61,7 +61,7 @@ func doacrossBegin(reductions int) func(*State, *Call) {
 	}
 }
 
-// doacrossPost: the iteration to whose numbers the argument points is done.
+// doacrossPost records that the iteration to whose indices the argument points is done.
 func doacrossPost(s *State, c *Call) {
 	t := s.omp.current(c)
 	loop := t.team.loops[t.loopCount]
@@ -78,7 +78,7 @@ func doacrossPost(s *State, c *Call) {
 	s.omp.publish(c, loop.posts[key])
 }
 
-// doacrossWait waits for one; its numbers are the arguments.
+// doacrossWait waits for an iteration, whose indices are the arguments.
 func doacrossWait(s *State, c *Call, _ uint64) {
 	t := s.omp.current(c)
 	loop := t.team.loops[t.loopCount]
