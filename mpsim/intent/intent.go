@@ -1,12 +1,12 @@
-// Package intent says what a memory access is in the source, where that matters
-// for races and the instruction alone does not tell: on RISC-V, relaxed atomic
-// loads, and stores of one or two bytes, are plain instructions, and a fence
-// next to an access may be a separate statement.
+// Package intent says what a memory access is in the source, where that matters for races
+// and the instruction alone does not show it. On RISC-V, relaxed atomic loads, and stores
+// of one or two bytes, are plain instructions, and a fence next to an access may be a
+// separate statement.
 //
-// The evidence is the debug information (the scopes of atomic operations, the
-// line table, the compiler's version), the names of library functions, and the
-// source text that existed when the run was recorded ([ReadSources]). Without
-// evidence nothing is claimed: every method says whether something is known.
+// The evidence is the debug information (the scopes of atomic operations, the line table,
+// the compiler's version), the names of library functions, and the source text that existed
+// when the run was recorded ([ReadSources]). Without evidence nothing is claimed: every
+// method reports whether something is known.
 //
 // A [Code] may be used by several goroutines at once.
 package intent
@@ -23,11 +23,11 @@ import (
 // Code answers questions about the code of a program, and caches the answers.
 type Code struct {
 	img    *image.Space
-	golang bool // Go made the program
+	golang bool // the program was built by the Go toolchain
 	*answers
 }
 
-// answers are those that are known.
+// answers is the cache.
 type answers struct {
 	mu      sync.Mutex
 	atomic  map[uint64]bool
@@ -39,12 +39,12 @@ type answers struct {
 	ordered map[uint64]image.OrderNotes
 }
 
-// fence is what is known of the fence of an access.
+// fence is what is known about the fence next to an access.
 type fence uint8
 
 const (
 	none  fence = iota
-	whose       // it is not known whether it is the access's own
+	whose       // it is unknown whether the fence is part of the access
 	own         // in the same statement
 	apart       // in another statement
 )
@@ -54,8 +54,8 @@ func New(img *image.Space) *Code {
 	return &Code{img: img, golang: img.Main.Go() != "", answers: &answers{atomic: map[uint64]bool{}, plain: map[uint64]bool{}, fences: map[uint64]fence{}, combos: map[uint64]*combinations{}, places: map[uint64]place{}, loads: map[uint64]*lineSpan{}, ordered: map[uint64]image.OrderNotes{}}}
 }
 
-// In is a Code for the same images in the space of another run. They share what they
-// remember.
+// In returns a Code for the same images in the space of another run. The two share the
+// cache.
 func (c *Code) In(img *image.Space) *Code { return &Code{img, c.golang, c.answers} }
 
 // fetch reads 16 bits of code.
@@ -76,7 +76,7 @@ func (c *Code) at(pc uint64) (rv.Inst, bool) {
 	return b.Insts[0], true
 }
 
-// remember returns the answer for pc. find computes it if it is not known yet.
+// remember returns the cached answer for pc. If there is none, it calls find.
 func remember[T any](c *Code, known map[uint64]T, pc uint64, find func(uint64) T) T {
 	c.mu.Lock()
 	v, ok := known[pc]
@@ -90,15 +90,15 @@ func remember[T any](c *Code, known map[uint64]T, pc uint64, find func(uint64) T
 	return v
 }
 
-// firstPlainStores is the first version of gcc that writes relaxed atomic stores of
-// four and eight bytes as plain ones; earlier versions use AMOSWAP.
+// firstPlainStores is the first version of gcc that emits relaxed atomic stores of four and
+// eight bytes as plain stores. Earlier versions use AMOSWAP.
 const firstPlainStores = 14
 
-// Plain reports whether the plain load or store at pc is not an atomic access in the
-// source: a store of four or eight bytes from a compiler that uses AMOSWAP for relaxed
-// ones, outside of the C++ library's headers, or anything in a function of the C
-// library that works on strings and blocks of memory, or where the text of the source
-// has no atomic access.
+// Plain reports whether the plain load or store at pc is known not to be an atomic access
+// in the source. That is so for a store of four or eight bytes from a compiler that uses
+// AMOSWAP for relaxed stores, outside the C++ library's headers; for any access in a
+// function of the C library that works on strings and blocks of memory; and where the
+// source text has no atomic access.
 func (c *Code) Plain(pc uint64) bool { return remember(c, c.plain, pc, c.findPlain) }
 
 func (c *Code) findPlain(pc uint64) bool {
@@ -111,7 +111,7 @@ func (c *Code) findPlain(pc uint64) bool {
 	case !ok:
 		return false
 	case c.golang:
-		return true // sync/atomic has other instructions
+		return true // sync/atomic uses other instructions
 	case !c.img.User(pc):
 		f, ok := c.img.Func(pc)
 		return ok && copies(f.Name)
@@ -123,10 +123,11 @@ func (c *Code) findPlain(pc uint64) bool {
 	return c.place(pc).plain() && !c.swapped(pc) && !c.merged(pc)
 }
 
-// Meant reports whether the plain load or store at pc is an atomic access in the text
-// of the source, by OpenMP's atomic or gcc's builtin functions. So is a store that gcc
-// adds to a directive: to a loop with simd that of the loop's variables, which every
-// thread does if the loop has no iteration; to a task that of a reference it shares.
+// Meant reports whether the source text shows that the plain load or store at pc is an
+// atomic access, by OpenMP's atomic or gcc's builtin functions. It also reports stores that
+// gcc adds to a directive: to a loop with simd, stores of the loop's variables, which every
+// thread makes if the loop has no iteration; to a task, the store of a reference that it
+// shares.
 func (c *Code) Meant(pc uint64) bool {
 	p := c.place(pc)
 	if !p.noted(image.NoteLoad, image.NoteStore, image.NoteWriteBack) {
@@ -138,14 +139,14 @@ func (c *Code) Meant(pc uint64) bool {
 	}
 	const regSP, regS0 = 2, 8
 	if i.Rs1 == regSP || i.Rs1 == regS0 && c.framed(pc) {
-		return false // what the statement copies, or the address
+		return false // a value that the statement copies, or the address
 	}
 	access, _, ok := i.Mem()
 	return ok && (access == event.Read && p.noted(image.NoteLoad) || access == event.Write && p.noted(image.NoteStore, image.NoteWriteBack))
 }
 
-// ofCXXLibrary reports whether the instruction at pc comes from a function of the C++
-// library's headers. The library orders plain and atomic accesses to its own counts by
+// ofCXXLibrary reports whether the instruction at pc comes from a function in the C++
+// library's headers. The library orders plain and atomic accesses to its own counters by
 // other means.
 func (c *Code) ofCXXLibrary(pc uint64) bool {
 	frames := c.img.Frames(pc)
@@ -160,8 +161,8 @@ func (c *Code) ofCXXLibrary(pc uint64) bool {
 	return strings.HasPrefix(frames[0].Function, "std::") || strings.HasPrefix(frames[0].Function, "__gnu_cxx::")
 }
 
-// copies reports whether a library function of that name works on strings or blocks
-// of memory.
+// copies reports whether a library function with that name works on strings or blocks of
+// memory.
 func copies(name string) bool {
 	name = strings.TrimLeft(name, "_")
 	for _, prefix := range []string{"mem", "str", "stpcpy", "stpncpy", "wcs", "wmem", "bcopy", "bzero", "explicit_bzero"} {
@@ -172,8 +173,8 @@ func copies(name string) bool {
 	return false
 }
 
-// Atomic reports whether the plain load or store at pc is the access of an atomic
-// operation in the source, of <stdatomic.h> or std::atomic, or meant so.
+// Atomic reports whether the plain load or store at pc is the access of an atomic operation
+// in the source, from <stdatomic.h> or std::atomic, or one that [Code.Meant] reports.
 func (c *Code) Atomic(pc uint64) bool { return remember(c, c.atomic, pc, c.findAtomic) }
 
 func (c *Code) findAtomic(pc uint64) bool {
@@ -197,8 +198,8 @@ func (c *Code) findAtomic(pc uint64) bool {
 	return ok && c.through(pc, i, &s.Pointer)
 }
 
-// through reports whether the access i at pc may go through a pointer: operations
-// also touch their own parameters and what surrounds the call of a macro.
+// through reports whether the access i at pc may go through pointer p. Operations also
+// access their own parameters and the variables around the call of a macro.
 func (c *Code) through(pc uint64, i rv.Inst, p *image.Operand) bool {
 	const regSP, regS0 = 2, 8
 	switch p.Kind {
@@ -229,7 +230,7 @@ func (c *Code) framed(pc uint64) bool {
 	return false
 }
 
-// maxFunction bounds the instructions of a function that are looked at.
+// maxFunction bounds the number of instructions of a function that are examined.
 const maxFunction = 1 << 13
 
 // before decodes the instructions of the function before pc.
@@ -250,9 +251,8 @@ func (c *Code) before(pc uint64) []rv.Inst {
 	return list
 }
 
-// Apart reports whether the fence that makes the plain load or store at pc an atomic
-// access is a separate statement in the source. Then it is open whether the access is
-// atomic.
+// Apart reports whether the fence that makes the plain load or store at pc an atomic access
+// is a separate statement in the source. Then it is unknown whether the access is atomic.
 func (c *Code) Apart(pc uint64) bool {
 	if remember(c, c.fences, pc, c.findFence) != apart {
 		return false
@@ -261,16 +261,16 @@ func (c *Code) Apart(pc uint64) bool {
 	return ok && !i.Atomic()
 }
 
-// Alien reports whether the instruction at pc has a fence next to it that may be a
-// separate statement, so that it orders more than the access.
+// Alien reports whether the instruction at pc has a fence next to it that may be a separate
+// statement, and so orders more than the access.
 func (c *Code) Alien(pc uint64) bool {
 	f := remember(c, c.fences, pc, c.findFence)
 	return f == apart || f == whose
 }
 
-// Releases reports whether the fence right after the plain load at pc is a statement of
-// its own that orders earlier accesses before later stores. An acquire load of gcc
-// before version 14 has the same fence, and does not order that.
+// Releases reports whether the fence immediately after the plain load at pc is a statement
+// of its own that orders earlier accesses before later stores. An acquire load of gcc
+// before version 14 has the same fence, but does not order that.
 func (c *Code) Releases(pc uint64) bool {
 	if !c.Apart(pc) || c.NextFenceMode(pc)&event.Release == 0 {
 		return false
@@ -304,7 +304,7 @@ func (c *Code) findFence(pc uint64) fence {
 	return apart
 }
 
-// fenceOf finds the fence that [rv.Scan] takes for a part of the access i at pc.
+// fenceOf returns the fence that [rv.Scan] treats as part of the access i at pc.
 func (c *Code) fenceOf(pc uint64, i rv.Inst) (at uint64, ok bool) {
 	if access, _, plain := i.Mem(); plain && access == event.Read {
 		at = pc + uint64(i.Len)

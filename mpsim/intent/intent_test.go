@@ -12,7 +12,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// levels are those that the meanings must be found at.
+// levels are the optimisation levels at which the meanings must be found.
 var levels = []string{"-O0", "-O1", "-O2"}
 
 // compiled is a program of testdata.
@@ -76,7 +76,7 @@ func TestMeaning(t *testing.T) {
 	}
 }
 
-// accesses: what the marks in the source say of plain loads and stores.
+// accesses checks plain loads and stores against the marks in the source.
 func (c *compiled) accesses(t *testing.T) {
 	found := map[string]bool{}
 	c.each(t, "accesses", func(pc uint64, i rv.Inst, line string) {
@@ -107,7 +107,7 @@ func (c *compiled) accesses(t *testing.T) {
 	}
 }
 
-// fenced: which fence is an access's own.
+// fenced checks which fences belong to an access.
 func (c *compiled) fenced(t *testing.T) {
 	c.each(t, "fences", func(pc uint64, i rv.Inst, line string) {
 		if access, _, ok := i.Mem(); !ok || access != event.Read {
@@ -123,8 +123,8 @@ func (c *compiled) fenced(t *testing.T) {
 	})
 }
 
-// reductions: the update of a reduction's result is none of an atomic
-// variable, that of omp atomic is.
+// reductions checks that the update of a reduction's result does not make the variable
+// atomic, but that omp atomic does.
 func (c *compiled) reductions(t *testing.T) {
 	combined := map[string]bool{}
 	for _, f := range c.img.Main.Symbols() {

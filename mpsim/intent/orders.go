@@ -7,20 +7,19 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Some memory orders of C are only in the text of the source: gcc before version 14
-// writes a compare-and-swap that releases like one that does not, and every fence as a
-// full one. The line table has the column at which the operation begins, which finds
-// its name in the text.
+// Some memory orders of C appear only in the source text: gcc before version 14 emits a
+// compare-and-swap with release like one without, and every fence as a full one. The line
+// table has the column at which the operation begins, which leads to its name in the text.
 
-// orderNames are the constants of memory orders without the prefixes in orderPrefixes,
-// with the numbers that compilers use.
+// orderNames are the constants of memory orders without the prefixes in orderPrefixes.
+// Their indices are the numbers that compilers use.
 var (
 	orderNames    = [...]string{"relaxed", "consume", "acquire", "release", "acq_rel", "seq_cst"}
 	orderPrefixes = [...]string{"std::", "memory_order::", "memory_order_", "__ATOMIC_"}
 )
 
-// orderArguments says which arguments of an operation are memory orders, counted
-// from 0: the one of success and the one of failure.
+// orderArguments says which arguments of an operation are the memory orders for success and
+// failure, counted from 0.
 var orderArguments = map[string][2]int{
 	"atomic_thread_fence":                     {0, 0},
 	"__atomic_thread_fence":                   {0, 0},
@@ -30,10 +29,10 @@ var orderArguments = map[string][2]int{
 	"__atomic_compare_exchange":               {4, 5},
 }
 
-// findOrders lists the operations of a text without comments whose orders are
-// written out. In the line table what is in the arguments of a macro has the place
-// of the macro: inMacros has an operation at each name with parentheses around it,
-// unless they are around another one too.
+// findOrders returns the operations in a text without comments whose orders are given as
+// constants. In the line table, an operation in the arguments of a macro has the place of
+// the macro. So inMacros has an operation at each name that is followed by parentheses
+// around exactly one operation.
 func findOrders(text string) (list, inMacros []image.OrderNotes) {
 	type around struct {
 		at               image.OrderNotes // place of the name
@@ -66,7 +65,7 @@ func findOrders(text string) (list, inMacros []image.OrderNotes) {
 			which, known := orderArguments[text[from:n]]
 			if !known {
 				if strings.Contains(text[from:n], "atomic") {
-					at.Column = 0 // the name is itself in an argument
+					at.Column = 0 // the name is itself inside an argument
 				}
 				continue
 			}
@@ -92,7 +91,7 @@ func findOrders(text string) (list, inMacros []image.OrderNotes) {
 	return list, inMacros
 }
 
-// readOrders reads two of the arguments in the parentheses with which text begins.
+// readOrders reads two of the arguments in the parentheses at the beginning of text.
 func readOrders(text string, which [2]int) (success, failure uint8, ok bool) {
 	args := arguments(text)
 	if len(args) != max(which[0], which[1])+1 {
@@ -103,8 +102,8 @@ func readOrders(text string, which [2]int) (success, failure uint8, ok bool) {
 	return success, failure, ok && too
 }
 
-// arguments splits the content of the parentheses with which text begins at the commas;
-// nil if they are not closed.
+// arguments splits the content of the parentheses at the beginning of text at the commas.
+// It returns nil if they are not closed.
 func arguments(text string) []string {
 	text = strings.TrimLeft(text, " \t\r\n")
 	if !strings.HasPrefix(text, "(") {
@@ -147,15 +146,15 @@ func orderNumber(arg string) (uint8, bool) {
 	return 0, false
 }
 
-// Orders returns the memory orders, as compilers number them, of the compare-and-swap
-// at pc in the text of the source, for success and for failure.
+// Orders returns the memory orders of the compare-and-swap at pc according to the source
+// text, for success and for failure, with the numbers that compilers use.
 func (c *Code) Orders(pc uint64) (success, failure uint64, ok bool) {
 	o := c.orders(pc)
 	return uint64(o.Success), uint64(o.Failure), o.Line > 0
 }
 
-// FenceMode returns what the fence at pc orders according to the text of the source; if
-// nothing is known, all that it might order.
+// FenceMode returns what the fence at pc orders according to the source text. If nothing is
+// known, it returns everything that the fence might order.
 func (c *Code) FenceMode(pc uint64) event.Mode {
 	o := c.orders(pc)
 	if o.Line == 0 {
@@ -172,8 +171,8 @@ func (c *Code) FenceMode(pc uint64) event.Mode {
 	return event.Acquire | event.Release
 }
 
-// NextFenceMode is [Code.FenceMode] of the fence that is taken for a part of the access
-// at pc, if it is a statement of its own; if there is none, everything.
+// NextFenceMode is [Code.FenceMode] for the fence that is treated as part of the access at
+// pc, if it is a statement of its own. If there is none, it returns everything.
 func (c *Code) NextFenceMode(pc uint64) event.Mode {
 	i, ok := c.at(pc)
 	if !ok {
@@ -186,7 +185,7 @@ func (c *Code) NextFenceMode(pc uint64) event.Mode {
 	return c.FenceMode(at)
 }
 
-// orders finds the note on the operation at pc; line 0: there is none.
+// orders returns the note on the operation at pc. Line 0 means that there is none.
 func (c *Code) orders(pc uint64) image.OrderNotes {
 	if c.img.Notes == nil {
 		return image.OrderNotes{}

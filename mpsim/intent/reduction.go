@@ -6,27 +6,27 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// A reduction of OpenMP ends with an atomic update of the variable, by one
-// instruction or by a loop around a compare-and-swap with a plain load before
-// it. In the source there is no atomic access: the variable is an ordinary one.
+// An OpenMP reduction ends with an atomic update of the variable, by one instruction or by
+// a loop around a compare-and-swap that is preceded by a plain load. The source contains no
+// atomic access: the variable is an ordinary one.
 
-// combinations are the instructions of an outlined function that put the result
-// of a reduction into a global variable.
+// combinations are the instructions of an outlined function that store the result of a
+// reduction in a global variable.
 type combinations struct {
-	globals []image.Range   // of which the construct has its own copy
+	globals []image.Range   // those of which the construct has its own copy
 	updates map[uint64]bool // the atomic instructions
 	looks   map[uint64]bool // the plain loads before a compare-and-swap
-	others  map[uint64]bool // such loads that have nothing to do with a reduction
+	others  map[uint64]bool // such loads that do not belong to a reduction
 }
 
 // nearby is the maximum number of instructions between a compare-and-swap and the load
 // before it.
 const nearby = 24
 
-// Combines reports whether the atomic access to addr by the instruction at pc puts the
-// result of a reduction into a variable. Then it is on the line of a directive with a
-// reduction, or the construct has its own copy of that global variable, and so accesses
-// it only for the result. Such an access does not make it an atomic variable.
+// Combines reports whether the atomic access to addr by the instruction at pc stores the
+// result of a reduction in a variable. Then it is on the line of a directive with a
+// reduction, or the construct has its own copy of that global variable and so accesses the
+// variable only for the result. Such an access does not make the variable atomic.
 func (c *Code) Combines(pc, addr uint64) bool {
 	f := c.combinations(pc)
 	if !f.updates[pc] {
@@ -43,7 +43,7 @@ func (c *Code) Combines(pc, addr uint64) bool {
 	return false
 }
 
-// Looks reports whether the plain load at pc is the first part of such a combination.
+// Looks reports whether the plain load at pc is the first part of such an update.
 func (c *Code) Looks(pc uint64) bool { return c.combinations(pc).looks[pc] }
 
 // swapped reports whether the plain load at pc is the first part of a loop around a
@@ -84,7 +84,7 @@ func (c *Code) findCombinations(f image.Symbol, pc uint64) *combinations {
 		case i.Op == rv.OpLRW || i.Op == rv.OpLRD:
 			if look, ok := lookBefore(code[max(0, n-nearby):n], i.address); ok {
 				found.looks[look] = true
-				for m := n; m < len(code) && m < n+nearby; m++ { // with its SC
+				for m := n; m < len(code) && m < n+nearby; m++ { // including its SC
 					if code[m].Atomic() && code[m].address == i.address {
 						found.updates[code[m].pc] = true
 					}
@@ -110,7 +110,7 @@ type sum struct {
 	offset int64
 }
 
-// locate finds the addresses of accesses, in order of the code. A word of the frame in
+// locate computes the addresses of accesses, in order of the code. A word of the frame in
 // which the compiler saves a register has the register's value.
 func locate(code []located) {
 	const regSP = 2
@@ -148,7 +148,7 @@ func locate(code []located) {
 	}
 }
 
-// lookBefore finds the last plain load from an address.
+// lookBefore returns the last plain load from an address.
 func lookBefore(code []located, address sum) (pc uint64, ok bool) {
 	for n := len(code) - 1; n >= 0; n-- {
 		if access, _, plain := code[n].Mem(); plain && access == event.Read && code[n].address == address {

@@ -7,20 +7,20 @@ import (
 	"hindsight/mpsim/image"
 )
 
-// sourceText is what matters in a source file of C or C++.
+// sourceText is what matters in a C or C++ source file.
 type sourceText struct {
-	// hides says that it may contain an atomic access that does not look like one:
-	// macros, atomic types, volatile variables, assembly, unknown headers.
+	// hides says that the file may contain an atomic access that does not look like one,
+	// because of macros, atomic types, volatile variables, assembly or unknown headers.
 	hides      bool
 	includes   []string // "…"
 	statements []statement
-	// orders are those of operations, inMacros of what may be in the arguments of
-	// macros; macros says that it defines some that may access memory atomically.
+	// orders are those of operations, inMacros those that may be in arguments of macros.
+	// macros says that the file defines macros that may access memory atomically.
 	orders, inMacros []image.OrderNotes
 	macros           bool
 }
 
-// statement is on the lines from to to.
+// statement covers the lines from to to, inclusive.
 type statement struct {
 	from, to int
 	kind     image.NoteKind // 0: nothing atomic
@@ -32,7 +32,7 @@ type scanner struct {
 	line   int
 	open   statement // from 0: none
 	pragma []directive
-	depth  int // of braces
+	depth  int // number of open braces
 }
 
 // directive is an "omp atomic" whose statement has not ended.
@@ -42,8 +42,8 @@ type directive struct {
 	begun       bool
 }
 
-// scanSource reads a text, statement by statement. It is no parser: it assumes that
-// what it does not understand hides something.
+// scanSource reads a text statement by statement. It is not a parser: it assumes that
+// whatever it does not understand hides something.
 func scanSource(text string) *sourceText {
 	s := scanner{line: 1}
 	text = withoutComments(text)
@@ -82,8 +82,8 @@ func wordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
 
-// directive reads a line of the preprocessor, with its continuation lines, and returns
-// the rest of the text.
+// directive reads a preprocessor line with its continuation lines. It returns the rest of
+// the text.
 func (s *scanner) directive(text string) string {
 	from, n := s.line, 0
 	for n < len(text) && (text[n] != '\n' || n > 0 && text[n-1] == '\\') {
@@ -155,14 +155,14 @@ func (s *scanner) omp(from int, words []string, text string) {
 }
 
 // writesBack reports whether gcc adds stores to the directive that the source does not
-// ask for: with simd those of the loop's variables, with a task those of references
-// that it shares.
+// contain: with simd, those of the loop's variables; with a task, those of references that
+// it shares.
 func writesBack(words []string, text string) bool {
 	return slices.ContainsFunc([]string{"simd", "task", "taskloop"}, func(w string) bool { return slices.Contains(words, w) }) &&
 		!strings.Contains(text, "lastprivate") && !strings.Contains(text, "linear")
 }
 
-// begin is called for whatever belongs to a statement.
+// begin is called for everything that belongs to a statement.
 func (s *scanner) begin() {
 	if s.open.from == 0 {
 		s.open = statement{from: s.line}
@@ -223,8 +223,8 @@ func (s *scanner) end(c byte) {
 	s.open = statement{}
 }
 
-// withoutComments replaces comments by spaces, and also what is in quotes except in an
-// include. Lines stay as they are.
+// withoutComments replaces comments by spaces, and also the content of quotes except in an
+// include. Line numbers do not change.
 func withoutComments(text string) string {
 	b := []byte(text)
 	blank := func(from, to int) {

@@ -53,8 +53,8 @@ func TestScanSource(t *testing.T) {
 	}
 }
 
-// TestFindOrders holds which memory orders are read, and at which places the line
-// table has the operations.
+// TestFindOrders checks which memory orders are read, and at which places the line table
+// has the operations.
 func TestFindOrders(t *testing.T) {
 	for _, x := range []struct {
 		name, text string
@@ -81,8 +81,8 @@ func TestFindOrders(t *testing.T) {
 	}
 }
 
-// TestSettled holds that a file is judged with those that it includes, and that
-// what is newer than the program says nothing.
+// TestSettled checks that a file is judged together with the files that it includes, and
+// that files newer than the program are ignored.
 func TestSettled(t *testing.T) {
 	dir := t.TempDir()
 	built := time.Now().Add(time.Hour)
@@ -116,7 +116,7 @@ func TestSettled(t *testing.T) {
 	}
 }
 
-// FuzzScanSource holds that every text is gone through, and notes are in order.
+// FuzzScanSource checks that every text is read to its end, and that notes are in order.
 func FuzzScanSource(f *testing.F) {
 	f.Add("#pragma omp atomic\nx++;")
 	f.Add("#define A \\\n\"/*")

@@ -15,14 +15,14 @@ import (
 var languages = []string{".c", ".cc", ".cpp", ".cxx", ".c++", ".C"}
 
 const (
-	maxSources    = 4096    // files that are read
-	maxSourceFile = 4 << 20 // bytes of one
-	maxIncludes   = 64      // files that one includes
+	maxSources    = 4096    // maximum number of files that are read
+	maxSourceFile = 4 << 20 // maximum size of a file in bytes
+	maxIncludes   = 64      // maximum number of files that one file includes
 )
 
-// ReadSources reads the source files that the debug information of m names, if they
-// exist and were not changed after built, the time at which the program was built. It
-// is nil when nothing in them matters.
+// ReadSources reads the source files that the debug information of m names, if they exist
+// and have not changed since built, the time at which the program was built. It returns nil
+// if they contain nothing relevant.
 func ReadSources(m *image.Image, built time.Time) *image.Notes {
 	names := m.SourceFiles()
 	if len(names) > maxSources {
@@ -59,7 +59,7 @@ type sourceReader struct {
 	texts map[string]*sourceText
 }
 
-// read returns nil when the file cannot be read or is newer than the program.
+// read returns nil if the file cannot be read or is newer than the program.
 func (r *sourceReader) read(name string) *sourceText {
 	name = filepath.Clean(name)
 	t, known := r.texts[name]
@@ -75,14 +75,14 @@ func (r *sourceReader) read(name string) *sourceText {
 	return t
 }
 
-// settled reports whether neither the file nor what it includes can hide an atomic
-// access.
+// settled reports whether neither the file nor the files that it includes can hide an
+// atomic access.
 func (r *sourceReader) settled(name string, t *sourceText) bool {
 	return !r.within(name, t, func(t *sourceText) bool { return t == nil || t.hides })
 }
 
-// within reports whether that holds for the file or for one that it includes. For files
-// that cannot be read, is is called with nil.
+// within reports whether is returns true for the file or for one that it includes. For
+// files that cannot be read, is is called with nil.
 func (r *sourceReader) within(name string, t *sourceText, is func(*sourceText) bool) bool {
 	type file struct {
 		dir  string
@@ -106,7 +106,7 @@ func (r *sourceReader) within(name string, t *sourceText, is func(*sourceText) b
 	return len(todo) > 0
 }
 
-// notes are about the lines of the atomic operations and of the directives that matter.
+// notes returns notes on the lines of the atomic operations and of the relevant directives.
 func (t *sourceText) notes() []image.LineNotes {
 	var list []image.LineNotes
 	for n := range t.statements {
@@ -134,9 +134,9 @@ func (t *sourceText) shared(s *statement) bool {
 	return false
 }
 
-// place is where the source has the instruction at pc.
+// place is the place in the source of the instruction at pc.
 type place struct {
-	notes *image.FileNotes // nil: nothing is known of the file
+	notes *image.FileNotes // nil: nothing is known about the file
 	line  int
 }
 
@@ -160,8 +160,8 @@ func (c *Code) place(pc uint64) place {
 	})
 }
 
-// noted reports whether the line has a note of one of the kinds, or of any kind if none
-// is named.
+// noted reports whether the line has a note of one of the kinds, or of any kind if none is
+// given.
 func (p place) noted(kinds ...image.NoteKind) bool {
 	return p.notes != nil && slices.ContainsFunc(p.notes.Lines, func(l image.LineNotes) bool {
 		return l.From <= p.line && p.line <= l.To && (len(kinds) == 0 || slices.Contains(kinds, l.Kind))
@@ -169,8 +169,8 @@ func (p place) noted(kinds ...image.NoteKind) bool {
 }
 
 // merged reports whether the function at pc lacks the load of a statement that loads
-// atomically. The compiler may have merged it with a plain load into one instruction,
-// on the line of either.
+// atomically. The compiler may have merged it with a plain load into one instruction, on
+// the line of either.
 func (c *Code) merged(pc uint64) bool {
 	p := c.place(pc)
 	f, ok := c.img.Func(pc)
@@ -183,10 +183,10 @@ func (c *Code) merged(pc uint64) bool {
 	})
 }
 
-// lineSpan is the lines of a function.
+// lineSpan is the range of lines of a function.
 type lineSpan struct {
 	first, last int
-	loads       []int // of its loads, in order
+	loads       []int // lines of its loads, in order
 }
 
 func (c *Code) findLoads(from, to uint64) *lineSpan {
@@ -213,5 +213,5 @@ func (c *Code) findLoads(from, to uint64) *lineSpan {
 	return s
 }
 
-// plain reports whether the text of the source has no atomic access there.
+// plain reports whether the source text has no atomic access at this place.
 func (p place) plain() bool { return p.notes != nil && p.notes.Settled && !p.noted() }

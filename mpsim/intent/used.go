@@ -8,13 +8,13 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Compilers read a bit-field by a load of the whole word around it and take the bits
-// out of the register. (gcc does so for RISC-V at every -O.) The source does not
-// access the members beside it, which other threads may write in the meantime: in C11,
-// 3.14, a member that is not a bit-field is a memory location of its own. What the
-// code does with the value tells which bytes the source can have read.
+// Compilers read a bit-field by loading the whole word around it and extracting the bits
+// from the register. (gcc does so for RISC-V at every optimisation level.) The source does
+// not access the neighbouring members, which other threads may write in the meantime: in
+// C11, 3.14, a member that is not a bit-field is a memory location of its own. What the
+// code does with the value shows which bytes the source can have read.
 
-// Limits of what is looked at for one load.
+// Limits of the search for one load.
 const (
 	maxUsed  = 256 // instructions
 	maxParts = 8   // registers with parts of the value, one after another
@@ -34,9 +34,9 @@ const (
 	regT0               = 5
 )
 
-// Used returns which of the size bytes that the load at pc reads can matter to the
-// code after it: how many to skip, and how many follow. They are all of them for
-// what is not a load of an integer, and where the code does not tell.
+// Used returns which of the size bytes read by the load at pc can matter to the code after
+// it: how many to skip, and how many follow. It returns all of them if the instruction is
+// not a load of an integer, or if the code does not show it.
 func (c *Code) Used(pc uint64, size uint8) (skip, width uint8) {
 	i, ok := c.at(pc)
 	if !ok || size < 2 || size > 8 || i.Atomic() {
@@ -59,17 +59,17 @@ func (c *Code) Used(pc uint64, size uint8) (skip, width uint8) {
 	return first, last - first + 1
 }
 
-// value is what a register holds before an instruction.
+// value is the content of a register before an instruction.
 type value struct {
 	reg uint8
 	pc  uint64
 }
 
-// demand finds the bits of values that later instructions make use of.
+// demand determines the bits of values that later instructions use.
 type demand struct {
 	code  *Code
-	known map[value]uint64 // all bits, as long as it is being found out
-	left  int              // instructions that may still be looked at
+	known map[value]uint64 // all bits while it is being determined
+	left  int              // number of instructions that may still be examined
 }
 
 // of returns the bits of a value that matter, along every path from it.
@@ -108,8 +108,8 @@ func (d *demand) of(v value) (mask uint64) {
 	return mask
 }
 
-// after returns the instructions after i where a register may still hold the value.
-// lost: somebody may use it who is not known.
+// after returns the addresses of the instructions after i at which a register may still
+// hold the value. lost says that unknown code may use it.
 func after(i rv.Inst, pc uint64, reg uint8) (next []uint64, lost bool) {
 	behind := pc + uint64(i.Len)
 	argument := reg >= regA0 && reg <= regA7
@@ -138,8 +138,8 @@ func after(i rv.Inst, pc uint64, reg uint8) (next []uint64, lost bool) {
 	return []uint64{behind}, false
 }
 
-// by returns the bits of a value that the instruction at pc, or what it computes from
-// them, makes use of.
+// by returns the bits of a value that are used by the instruction at pc, or through its
+// result.
 func (d *demand) by(i rv.Inst, v value, pc uint64) uint64 {
 	reg := v.reg
 	if i.Op == rv.OpSB || i.Op == rv.OpSH || i.Op == rv.OpSW {
@@ -168,8 +168,8 @@ func (d *demand) by(i rv.Inst, v value, pc uint64) uint64 {
 	return used
 }
 
-// constant returns what a register holds at an address if the instructions from a
-// previous one on, without a jump, put it there.
+// constant returns the content of a register at address to, if the instructions since
+// address from, which contain no jump, determine it.
 func (d *demand) constant(from, to uint64, reg uint8) (x uint64, known bool) {
 	for pc := from; pc < to; {
 		i, ok := d.code.at(pc)
@@ -203,7 +203,7 @@ func (d *demand) constant(from, to uint64, reg uint8) (x uint64, known bool) {
 	return x, known
 }
 
-// passes reports whether [source] knows the operation.
+// passes reports whether [source] supports the operation.
 func passes(op rv.Op) bool {
 	switch op {
 	case rv.OpANDI, rv.OpSRLI, rv.OpSLLI, rv.OpSRAI, rv.OpSLLIW, rv.OpSRLIW, rv.OpSRAIW, rv.OpADDIW, rv.OpADDI, rv.OpORI, rv.OpXORI,
@@ -213,10 +213,10 @@ func passes(op rv.Op) bool {
 	return false
 }
 
-// source returns the bits of an operand that decide the bits m of the result.
+// source returns the bits of an operand that determine the bits m of the result.
 func source(i rv.Inst, m uint64) uint64 {
 	k := uint(i.Imm) & 63
-	low := m & low32 // of a result of 32 bits, of which the others are copies of the sign
+	low := m & low32 // of a 32-bit result, whose other bits are copies of the sign
 	if m > sign32-1 {
 		low |= sign32
 	}
@@ -257,7 +257,7 @@ func source(i rv.Inst, m uint64) uint64 {
 	return m // bit by bit
 }
 
-// extended adds the sign to the bits of an operand if copies of it are wanted.
+// extended adds the sign to the bits of an operand if copies of it are used.
 func extended(m uint64, copies bool, sign uint64) uint64 {
 	if copies {
 		return m | sign
@@ -265,6 +265,6 @@ func extended(m uint64, copies bool, sign uint64) uint64 {
 	return m
 }
 
-// below is the bits of an operand that decide the bits m of a sum: carries come from
-// below.
+// below returns the bits of an operand that determine the bits m of a sum: carries come
+// from lower bits.
 func below(m uint64) uint64 { return 1<<bits.Len64(m) - 1 }

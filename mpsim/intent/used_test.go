@@ -9,8 +9,8 @@ import (
 	"hindsight/mpsim/rv"
 )
 
-// TestSource: bits of an operand that are said not to decide the wanted bits of the
-// result do not, by package eval.
+// TestSource checks, with package eval, that the bits of an operand that are said not to
+// matter do not affect the wanted bits of the result.
 func TestSource(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	tried := map[rv.Op]int{}
@@ -37,7 +37,7 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// immediate is one that the operation may have.
+// immediate returns a valid immediate for the operation.
 func immediate(op rv.Op, r *rand.Rand) int32 {
 	switch op {
 	case rv.OpSRLI, rv.OpSLLI, rv.OpSRAI, rv.OpBEXTI:
