@@ -72,7 +72,7 @@ func TestRegisterName(t *testing.T) {
 	}
 }
 
-// FuzzDOTQuote: no text can end the string that it is in.
+// FuzzDOTQuote checks that no text can end the string that contains it.
 func FuzzDOTQuote(f *testing.F) {
 	for _, s := range []string{"", `a"b`, `\`, "x\ny", "\x00\x1b"} {
 		f.Add(s)

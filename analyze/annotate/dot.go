@@ -9,16 +9,16 @@ import (
 	"hindsight/wet"
 )
 
-// maxDrawn is how many lines a graph that is drawn may have, and maxEdges how
-// many arrows.
+// maxDrawn is the largest number of lines in a graph that is drawn, and maxEdges the
+// largest number of arrows.
 const (
 	maxDrawn = 60
 	maxEdges = 240
 )
 
-// WriteDOT writes the slices as a graph for Graphviz: a box a line, an edge for
-// the dependences of a kind between two. It is an error when there are too many
-// to draw.
+// WriteDOT writes the slices as a graph for Graphviz, with a box for each line, and an
+// edge for the dependences of one kind between two lines. It returns an error if there
+// are too many to draw.
 func (r *Report) WriteDOT(w io.Writer) error {
 	var views []*view
 	lines, edges := 0, 0
@@ -87,7 +87,7 @@ func trimLeft(s string) string {
 	return s
 }
 
-// dotQuote is a string of DOT, with left-aligned lines.
+// dotQuote returns text as a DOT string with left-aligned lines.
 func dotQuote(s string) string {
 	out := []byte{'"'}
 	for i := range len(s) {

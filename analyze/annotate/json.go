@@ -13,17 +13,17 @@ import (
 	"hindsight/wet"
 )
 
-// JSONVersion is the version of the JSON form. Members may be added to it;
-// none is taken away or changes its meaning.
+// JSONVersion is the version of the JSON form. Members may be added to it, but none is
+// removed or changes its meaning.
 const JSONVersion = 1
 
 // JSONOptions of [Report.WriteJSON].
 type JSONOptions struct {
-	Summary bool // leave the instances out
+	Summary bool // omit the instances
 }
 
-// hex is a number that JSON has as a string in hexadecimal, since not every
-// reader keeps 64 bits.
+// hex is a number that is a hexadecimal string in JSON, because not every reader keeps 64
+// bits.
 type hex uint64
 
 func (h hex) MarshalJSON() ([]byte, error) { return fmt.Appendf(nil, `"0x%x"`, uint64(h)), nil }
@@ -54,7 +54,7 @@ type jsonInstance struct {
 	Statement int            `json:"statement"`
 	Thread    event.ThreadID `json:"thread"`
 	Time      uint64         `json:"time"`  // the thread's timestamp
-	Order     uint64         `json:"order"` // place in the run
+	Order     uint64         `json:"order"` // position in the run
 	Value     *hex           `json:"value,omitempty"`
 }
 
@@ -69,15 +69,15 @@ type jsonStatement struct {
 	Count    uint64           `json:"count"`
 	Threads  []event.ThreadID `json:"threads"`
 	Values   *jsonValues      `json:"values,omitempty"`
-	Distance *int             `json:"distance,omitempty"` // absent when no way leads to the criterion
-	Next     *int             `json:"next,omitempty"`     // the next statement on that way
+	Distance *int             `json:"distance,omitempty"` // absent if no path leads to the criterion
+	Next     *int             `json:"next,omitempty"`     // the next statement on that path
 }
 
 type jsonValues struct {
 	Count uint64 `json:"count"`
 	First hex    `json:"first"`
 	Last  hex    `json:"last"`
-	Min   hex    `json:"min"` // as unsigned numbers
+	Min   hex    `json:"min"` // unsigned, as the other numbers here
 	Max   hex    `json:"max"`
 }
 
@@ -108,8 +108,8 @@ type jsonVariable struct {
 	Stores  uint64 `json:"stores"`
 }
 
-// jsonWriter writes members of objects and elements of arrays one by one, so
-// that a slice of any size is never in memory as text.
+// jsonWriter writes members of objects and elements of arrays one by one, so that a large
+// slice is never in memory as text.
 type jsonWriter struct {
 	*bufio.Writer
 	first []bool
@@ -125,7 +125,7 @@ func (j *jsonWriter) comma() {
 	j.newline()
 }
 
-// text writes something; bufio keeps an error for Flush.
+// text writes s. bufio keeps an error until Flush.
 func (j *jsonWriter) text(s string) { _, _ = j.WriteString(s) }
 
 func (j *jsonWriter) newline() { j.text("\n" + strings.Repeat("  ", len(j.first))) }
@@ -296,7 +296,7 @@ func jsonOf(s *slice.Slice, i wet.Instance, index map[statementKey]int) (out jso
 	return out, nil
 }
 
-// registerName is a register as assemblers name it.
+// registerName returns a register in assembler syntax.
 func registerName(r uint8) string {
 	const integer = "zero ra sp gp tp t0 t1 t2 s0 s1 a0 a1 a2 a3 a4 a5 a6 a7 s2 s3 s4 s5 s6 s7 s8 s9 s10 s11 t3 t4 t5 t6"
 	if r >= 32 {

@@ -14,14 +14,14 @@ import (
 	"hindsight/wet"
 )
 
-// Columns of a slice by distance: mark, distance, times, place.
+// The columns of a slice by distance: mark, distance, times, place.
 const (
 	nearGutter = 20
 	placeWidth = 24
 )
 
-// near writes a slice's rows by distance: lines of the program first, then in
-// one paragraph what else the values came through.
+// near writes a slice's rows by distance: first lines of the program, then one paragraph
+// about what else the values passed through.
 func (t *textWriter) near(v *view) {
 	r := v.rank()
 	v.pass = make([]bool, len(v.rows))
@@ -71,15 +71,15 @@ func (t *textWriter) near(v *view) {
 	}
 }
 
-// brace tells a line that has nothing but the end of a block: where a function
-// puts its result into place.
+// brace reports whether a line only contains the end of a block, where a function stores
+// its result.
 func (t *textWriter) brace(r *row) bool {
 	text, ok := t.rep.Sources.line(r.key.file, r.key.line)
 	return ok && strings.Trim(text, " \t{};") == "" && text != ""
 }
 
-// mine reports whether a row is code of the program and not of a library, or of a
-// library's header that the program was compiled with.
+// mine reports whether a row is code of the program itself, and not of a library or of a
+// library's header.
 func (v *view) mine(r *row) bool {
 	for _, system := range [...]string{"/usr/include/", "/include/c++/", "/usr/lib/gcc"} {
 		if strings.Contains(r.key.file, system) {
@@ -92,8 +92,8 @@ func (v *view) mine(r *row) bool {
 
 func placeText(r *row) string { return fmt.Sprintf("%s:%d", path.Base(r.key.file), r.key.line) }
 
-// nearRow writes one line: how far it is, how often it took part, what it is;
-// below it its values and how it leads to where the slice began.
+// nearRow writes one line: its distance, how often it took part, and its text. The next
+// lines show its values and how it leads to where the slice began.
 func (t *textWriter) nearRow(v *view, r *ranking, row *row, width int) {
 	mark := " "
 	if row.begun {
@@ -134,7 +134,7 @@ func (t *textWriter) nearRow(v *view, r *ranking, row *row, width int) {
 	}
 }
 
-// through names what the values came through beside lines of the program.
+// through names what the values passed through besides lines of the program.
 func (t *textWriter) through(v *view, others []int) {
 	const most = 24
 	var names []string
@@ -180,8 +180,8 @@ func (t *textWriter) through(v *view, others []int) {
 	t.printf("%s\n", t.clip(strings.TrimRight(line, " ")))
 }
 
-// startup tells a row of a library that ran before main did: it leads to
-// everything.
+// startup reports whether a row belongs to a library and ran before main. Everything
+// depends on such rows.
 func (v *view) startup(r *row) bool {
 	if r.key.kind == rowOutside {
 		return slices.Equal(r.threads, []event.ThreadID{0})
@@ -213,12 +213,12 @@ func (v *view) startup(r *row) bool {
 	return true
 }
 
-// valueText says what a row's values were, with the name of the variable that
-// they were written to. What has no name and looks like an address says nothing.
+// valueText describes the values of a row, with the name of the variable that they were
+// written to. Values without a name that look like addresses are omitted.
 func (v *view) valueText(row *row, room int) string {
 	text := v.rangeText(row)
 	if row.names >= 0 && row.names != row.of && v.Statements()[row.names].Count == 1 {
-		for i := range v.Of(row.names) { // the values that were stored may be fewer than were made
+		for i := range v.Of(row.names) { // fewer values may have been stored than computed
 			if x, ok, err := slice.Stored(v.Graph(), i); err == nil && ok {
 				text = valueText(v.Statements()[row.of].Inst, x)
 			}
@@ -242,11 +242,11 @@ func (v *view) valueText(row *row, room int) string {
 	return ""
 }
 
-// namedWrites bounds the instances whose variables are compared.
+// namedWrites limits the instances whose variables are compared.
 const namedWrites = 16
 
-// writtenName names the variable that a statement writes: of several elements of
-// an array the array.
+// writtenName returns the variable that a statement writes. If it writes several elements
+// of an array, that is the array.
 func (v *view) writtenName(n int) (name string) {
 	left := namedWrites
 	for i := range v.Of(n) {
@@ -269,7 +269,7 @@ func (v *view) writtenName(n int) (name string) {
 	return name
 }
 
-// address tells a number that looks like an address.
+// address reports whether a number looks like an address.
 func (v *view) address(x uint64) bool {
 	if n := int64(x); n < math.MinInt32 || n > math.MaxUint32 {
 		return true
@@ -279,11 +279,10 @@ func (v *view) address(x uint64) bool {
 	return x >= low && (object || v.img.Exec(x))
 }
 
-// originLoads bounds the loads of a statement that are looked at for what is
-// remarkable about them.
+// originLoads limits the loads of a statement that are examined for something remarkable.
 const originLoads = 8
 
-// origin says what is remarkable about what a row's loads read.
+// origin says what is remarkable about the values that a row's loads read.
 func (v *view) origin(r *row) (notes []string) {
 	if v.Options().Direction == slice.Forward {
 		return nil
@@ -294,7 +293,7 @@ func (v *view) origin(r *row) (notes []string) {
 			return nil
 		}
 	}
-	said := map[slice.Origin]bool{} // one of a kind is enough
+	said := map[slice.Origin]bool{} // one of each kind is enough
 	for _, n := range r.stmts {
 		left := originLoads
 		for i := range v.Of(n) {
@@ -315,7 +314,7 @@ func (v *view) origin(r *row) (notes []string) {
 	return notes
 }
 
-// lineText names a line, from a line of a file.
+// lineText names a line as seen from a line of file from.
 func lineText(file string, line int, here string) string {
 	if path.Base(file) == path.Base(here) {
 		return fmt.Sprintf("line %d", line)

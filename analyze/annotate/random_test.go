@@ -20,9 +20,9 @@ import (
 	"hindsight/wet"
 )
 
-// TestRandomPrograms writes slices of random programs, which have no debug
-// information, in every form: lines keep to their columns, JSON is JSON and
-// counts what the slice counts.
+// TestRandomPrograms writes slices of random programs without debug information in every
+// form. Lines must keep to their columns, and the JSON must be valid and agree with the
+// counts of the slice.
 func TestRandomPrograms(t *testing.T) {
 	for seed := range uint64(6) {
 		rng := rand.New(rand.NewPCG(seed, 5))
@@ -112,8 +112,8 @@ func checkJSON(t *testing.T, rep *annotate.Report, s *slice.Slice) {
 	}
 }
 
-// checkSheets: each row stands for statements of the slice, and each link leads
-// from one row to another that links back, as far as links are shown.
+// checkSheets checks that each row stands for statements of the slice, and that each link
+// leads from one row to another that links back, as far as links are shown.
 func checkSheets(t *testing.T, rep *annotate.Report, s *slice.Slice) {
 	t.Helper()
 	sheets, err := rep.Sheets()

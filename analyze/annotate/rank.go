@@ -10,19 +10,19 @@ import (
 	"hindsight/wet"
 )
 
-// Rows are ranked by how far they are from where the slice began: by the
-// cheapest way along the dependences of statements. A step inside a row costs
-// nothing as long as it is one of values.
+// Rows are ranked by their distance from where the slice began, which is the cost of the
+// cheapest path along the dependences of statements. A step inside a row costs nothing if
+// it is a dependence on a value.
 
-// stepCost is what a step to another row costs, by its meaning; one inside a row
-// the same, but for values.
+// stepCost is the cost of a step to another row, by its meaning. A step inside a row
+// costs the same, except for dependences on values.
 var stepCost = [...]int{slice.ByValue: 1, slice.ByEnd: 2, slice.ByControl: 3, slice.ByAddress: 3, slice.ByOrder: 3, slice.ByOmission: 3}
 
-// far is the distance of what no way leads to.
+// far is the distance of what no path leads to.
 const far = int(^uint(0) >> 1)
 
-// step is the next statement on the way from a statement to where the slice
-// began; to is below 0 there.
+// step is the next statement on the path from a statement to where the slice began. to is
+// negative where the slice began.
 type step struct {
 	to       int
 	relation slice.Relation
@@ -30,13 +30,13 @@ type step struct {
 	arrow    int
 }
 
-// ranking is the distances of a view's statements, and the ways.
+// ranking has the distances of a view's statements, and the paths.
 type ranking struct {
 	dist []int
 	next []step
 }
 
-// rank finds the ways of a slice, which v's rows divide.
+// rank finds the paths in a slice whose rows are those of v.
 func (v *view) rank() *ranking {
 	stmts := v.Statements()
 	r := &ranking{dist: make([]int, len(stmts)), next: make([]step, len(stmts))}
@@ -44,7 +44,7 @@ func (v *view) rank() *ranking {
 		r.dist[n], r.next[n].to = far, -1
 	}
 	forward := v.Options().Direction == slice.Forward
-	arrows := make([][]int, len(stmts)) // by the end that is nearer
+	arrows := make([][]int, len(stmts)) // by the nearer end
 	for n, a := range v.arrows {
 		near := a.To
 		if forward {
@@ -86,7 +86,7 @@ func (v *view) rank() *ranking {
 	return r
 }
 
-// begins are the statements of the criterion.
+// begins returns the statements of the criterion.
 func (v *view) begins() (list []int) {
 	stmts := v.Statements()
 	for _, i := range v.Criterion() {
@@ -103,8 +103,8 @@ func (v *view) begins() (list []int) {
 
 type queued struct{ dist, stmt int }
 
-// statementQueue is a heap: the nearest on top, of several the one with the
-// lowest address.
+// statementQueue is a heap with the nearest statement on top. Among equally near ones,
+// that is the one with the lowest address.
 type statementQueue struct {
 	list []queued
 	r    *ranking
@@ -125,8 +125,8 @@ func (q *statementQueue) Pop() any {
 	return last
 }
 
-// of is the distance of a statement and the next on its way; nil when no way
-// leads there, or it is where the slice began.
+// of returns the distance of a statement and the next step on its path. The step is nil
+// if no path leads there, or if the slice began there.
 func (r *ranking) of(stmt int) (distance, next *int) {
 	if r.dist[stmt] == far {
 		return nil, nil
@@ -138,7 +138,7 @@ func (r *ranking) of(stmt int) (distance, next *int) {
 	return distance, next
 }
 
-// nearest is the statement of a row that is nearest; -1 when no way leads there.
+// nearest returns the nearest statement of a row, or -1 if no path leads there.
 func (r *ranking) nearest(row *row) int {
 	best := -1
 	for _, n := range row.stmts {
@@ -149,16 +149,15 @@ func (r *ranking) nearest(row *row) int {
 	return best
 }
 
-// way is how a row leads to where the slice began: to the next row that is
-// shown.
+// way says how a row leads to where the slice began: by the next row that is shown.
 type way struct {
 	to       int
 	relation slice.Relation
-	crossing *slice.Arrow // to another thread; nil: it does not
-	past     []int        // rows between that are not shown
+	crossing *slice.Arrow // nil if it does not cross threads
+	past     []int        // the rows in between that are not shown
 }
 
-// onward finds the way on from a row; false of one that the slice began with.
+// onward finds the next step from a row. ok is false for a row that the slice began with.
 func (v *view) onward(r *ranking, row *row) (w way, ok bool) {
 	at := r.nearest(row)
 	if at < 0 {
@@ -191,7 +190,7 @@ func (v *view) onward(r *ranking, row *row) (w way, ok bool) {
 		w.to = -1
 		return w, true
 	}
-	// A value that only serves as an address in that row is one.
+	// A value that is only used as an address in that row is an address.
 	for w.relation == slice.ByValue && r.next[at].to >= 0 && v.of[r.next[at].to] == w.to {
 		if r.next[at].relation == slice.ByAddress {
 			w.relation = slice.ByAddress
@@ -201,7 +200,7 @@ func (v *view) onward(r *ranking, row *row) (w way, ok bool) {
 	return w, true
 }
 
-// relationText says what a row is for another, which place names.
+// relationText says what a row means for another row, which place names.
 func relationText(rel slice.Relation, forward bool, place string) string {
 	words := [...]string{"used by ", "ended the loop before ", "decides ", "address for ", "comes before ", "might have changed what is read in "}
 	if forward {
@@ -241,7 +240,7 @@ func (v *view) wayText(r *ranking, row *row) string {
 	return text
 }
 
-// byDistance orders rows: near ones first, those of a distance by their place.
+// byDistance orders rows by distance, and rows with the same distance by place.
 func (v *view) byDistance(r *ranking) []int {
 	order := make([]int, len(v.rows))
 	for i := range order {
@@ -266,7 +265,7 @@ func (v *view) byDistance(r *ranking) []int {
 	return order
 }
 
-// rowText is the distance of a row as text.
+// rowText returns the distance of a row as text.
 func (r *ranking) rowText(row *row) string {
 	if n := r.nearest(row); n >= 0 {
 		return distanceText(r.dist[n])
@@ -274,7 +273,7 @@ func (r *ranking) rowText(row *row) string {
 	return distanceText(far)
 }
 
-// distanceText is a distance as text.
+// distanceText formats a distance.
 func distanceText(d int) string {
 	if d == far {
 		return "-"

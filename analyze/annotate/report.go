@@ -13,10 +13,10 @@ import (
 	"hindsight/wet"
 )
 
-// Info is what a report says about itself.
+// Info is the head of a report.
 type Info struct {
-	Version      string // of the program that reports
-	File         string // the trace
+	Version      string // version of the program that reports
+	File         string // name of the trace
 	Program      string
 	Args         []string
 	Threads      int
@@ -25,36 +25,37 @@ type Info struct {
 	Complete     bool
 }
 
-// Part is a slice of a report, with its part in it.
+// Part is a slice of a report, and its role there.
 type Part struct {
-	Role  string // RoleSlice and the like
-	Title string // a line for people: what it is a slice of
+	Role  string // RoleSlice and so on
+	Title string // a line for people that says what it is a slice of
 	Slice *slice.Slice
 }
 
-// Roles of parts.
+// The roles of parts.
 const (
-	RoleSlice   = "slice"   // the only one
+	RoleSlice   = "slice"   // the only part
 	RoleFirst   = "first"   // what led to a race's first access
-	RoleSecond  = "second"  // what led to its second
+	RoleSecond  = "second"  // what led to a race's second access
 	RoleCommon  = "common"  // what led to both
-	RoleParting = "parting" // where the two part: the trouble's start
+	RoleParting = "parting" // where the paths to the two diverge: the origin of the race
 	RoleForward = "forward" // what followed from the racy value
 )
 
-// Report is one slice, or those around a race, with what names them.
+// Report is one slice, or the slices around a race, with what is needed to name their
+// parts.
 type Report struct {
 	Info    Info
-	At      string // what was asked for: a specification, or a race
+	At      string // where the slice was to begin: a place, or a race
 	Parts   []Part
-	Impact  *slice.Impact // of a race; else nil
+	Impact  *slice.Impact // of a race; otherwise nil
 	Image   *image.Space
 	Sources *Sources
 }
 
-// valueText writes a value of a statement for people: numbers of floating-point
-// instructions as such, integers in decimal, what looks like an address in
-// hexadecimal.
+// valueText formats a value of a statement for people. Results of floating-point
+// instructions are floating-point numbers, integers are decimal, and what looks like an
+// address is hexadecimal.
 func valueText(i rv.Inst, v uint64) string {
 	if i.Defs().Regs >= 1<<rv.RegF {
 		if v>>32 == math.MaxUint32 {
@@ -68,7 +69,7 @@ func valueText(i rv.Inst, v uint64) string {
 	return fmt.Sprintf("%#x", v)
 }
 
-// rangeText writes what a row's values were: first, last, range.
+// rangeText describes the values of a row: first, last, range.
 func (v *view) rangeText(r *row) string {
 	if !r.known {
 		return ""
@@ -84,12 +85,12 @@ func (v *view) rangeText(r *row) string {
 	}
 	low, high := uint64(x.MinS), uint64(x.MaxS)
 	if in.Defs().Regs >= 1<<rv.RegF {
-		return fmt.Sprintf("first %s, last %s", text(x.First), text(x.Last)) // bits are in no order
+		return fmt.Sprintf("first %s, last %s", text(x.First), text(x.Last)) // bits have no order
 	}
 	return fmt.Sprintf("first %s, last %s, %s … %s", text(x.First), text(x.Last), text(low), text(high))
 }
 
-// nameOf refers to a row from a row of a file.
+// nameOf names a row as seen from a row of file from.
 func (v *view) nameOf(r *row, file string) string {
 	switch r.key.kind {
 	case rowLine:
@@ -106,7 +107,7 @@ func (v *view) nameOf(r *row, file string) string {
 // threadsCrossed names the threads that a row's dependences can come from.
 func crossText(r *row) string { return " in " + threadList(r.threads) }
 
-// about says what a slice is, for people.
+// about describes a slice for people.
 func about(s *slice.Slice) string {
 	o := s.Options()
 	deps := "data and control"
@@ -128,7 +129,7 @@ func about(s *slice.Slice) string {
 	return text
 }
 
-// threadsOf lists the threads with instances in a slice.
+// threadsOf returns the threads with instances in a slice.
 func threadsOf(s *slice.Slice) []event.ThreadID {
 	seen := map[event.ThreadID]bool{}
 	var list []event.ThreadID
@@ -145,7 +146,7 @@ func threadsOf(s *slice.Slice) []event.ThreadID {
 	return list
 }
 
-// instText is a statement as assembler, or what happened outside.
+// instText returns a statement in assembler syntax or, outside the code, what happened.
 func instText(img *image.Space, s *slice.Statement) string {
 	switch s.Kind {
 	case wet.NodeStart:

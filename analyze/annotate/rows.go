@@ -12,8 +12,8 @@ import (
 	"hindsight/wet"
 )
 
-// row is what is shown as one: a line of the source, a function that has no
-// lines, or what happened outside.
+// row is what is shown together: a line of the source, a function without line
+// information, or something that happened outside.
 type row struct {
 	key      rowKey
 	function string
@@ -22,20 +22,20 @@ type row struct {
 	threads  []event.ThreadID
 	begun    bool // the slice began with it
 	in, out  []link
-	// of is the statement whose values represent the row; -1: none.
+	// of is the statement whose values represent the row, or -1.
 	of     int
-	names  int // the statement that writes the variable that has these values; -1: none
+	names  int // the statement that writes these values to a variable, or -1
 	values slice.Values
-	known  bool // values were read
+	known  bool // the values were read
 }
 
-// rowKey orders rows: by file and line, then functions without lines, then what
-// happened outside.
+// rowKey orders rows: by file and line, then functions without lines, then what happened
+// outside.
 type rowKey struct {
 	kind int // rowLine, rowCode, rowOutside
 	file string
 	line int
-	pc   uint64 // rowCode: of the function, or of the instruction
+	pc   uint64 // rowCode: the function, or the instruction
 	text string // rowOutside
 }
 
@@ -50,13 +50,13 @@ func (k rowKey) compare(o rowKey) int {
 		cmp.Compare(k.pc, o.pc), cmp.Compare(k.text, o.text))
 }
 
-// link is the dependences of one kind between a row and another.
+// link stands for the dependences of one kind between a row and another.
 type link struct {
 	row      int
 	kind     wet.DepKind
 	count    uint64
 	crossing uint64 // between threads
-	through  string // the variable that crosses, "" if unknown
+	through  string // the variable that crosses, or "" if unknown
 }
 
 // view is a slice as rows.
@@ -64,22 +64,21 @@ type view struct {
 	*slice.Slice
 	img     *image.Space
 	rows    []row
-	of      []int // row of each statement
+	of      []int // the row of each statement
 	arrows  []slice.Arrow
 	from    map[registerUse]int
 	origins *slice.Origins
 	rowAt   map[wet.Site]int
-	began   uint64 // where main begins in the run
-	pass    []bool // rows that a slice by distance does not show
+	began   uint64 // when main begins in the run
+	pass    []bool // rows that a slice by distance omits
 	unread  int    // rows whose values would have taken too long to read
 }
 
-// valueBudget bounds the instances whose values are read for the rows of a
-// slice.
+// valueBudget limits the instances whose values are read for the rows of a slice.
 const valueBudget = 8 << 20
 
-// newView makes the rows of a slice. With whole, code without lines has a row
-// for each function, else for each instruction.
+// newView divides a slice into rows. With whole, code without lines has a row for each
+// function, and otherwise for each instruction.
 func newView(s *slice.Slice, img *image.Space, whole bool) (*view, error) {
 	v := rowsOf(s, img, whole)
 	return v, v.readValues()
@@ -120,7 +119,7 @@ func rowsOf(s *slice.Slice, img *image.Space, whole bool) *view {
 	return v
 }
 
-// keyOf names the row of a statement.
+// keyOf returns the key of a statement's row.
 func (v *view) keyOf(s *slice.Statement, whole bool) (rowKey, string) {
 	switch s.Kind {
 	case wet.NodeStart:
@@ -142,8 +141,8 @@ func (v *view) keyOf(s *slice.Statement, whole bool) (rowKey, string) {
 	return rowKey{kind: rowCode, pc: s.PC}, f.Demangled()
 }
 
-// link adds the arrows of statements up to links of rows: those of data, those
-// of control.
+// link combines the arrows of statements into links of rows, separately for data and
+// control.
 func (v *view) link() {
 	type key struct {
 		from, to int
@@ -184,8 +183,8 @@ func (v *view) link() {
 	}
 }
 
-// variable names the global variable that a statement stored to when it was
-// executed first; "" when it is none, or no store.
+// variable returns the global variable that a statement stored to in its first execution,
+// or "" if there is none.
 func (v *view) variable(n int) string {
 	for i := range v.Of(n) {
 		addr, _, ok, err := v.Graph().Addr(i)
@@ -200,9 +199,8 @@ func (v *view) variable(n int) string {
 	return ""
 }
 
-// compareLinks puts what matters first: lines of the source before other code,
-// what crosses threads before what does not, data before control; of a kind what
-// is frequent.
+// compareLinks orders links by importance: lines of the source before other code, links
+// between threads before others, data before control, and then by frequency.
 func (v *view) compareLinks(a, b link) int {
 	rank := func(l link) int {
 		n := 3 * v.rows[l.row].key.kind
@@ -217,7 +215,7 @@ func (v *view) compareLinks(a, b link) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.count, a.count), cmp.Compare(a.row, b.row), cmp.Compare(a.kind, b.kind))
 }
 
-// bare reports whether a slice is a part of others, without its own arrows.
+// bare reports whether a slice is a part of others and has no arrows of its own.
 func (v *view) bare() bool { return len(v.arrows) == 0 && len(v.rows) > 1 }
 
 // begin marks the rows of the criterion.
@@ -230,11 +228,11 @@ func (v *view) begin() {
 	}
 }
 
-// readValues reads the values that represent rows, within the budget;
-// rows of the criterion and rare ones first.
+// readValues reads the values that represent rows, within the budget. It reads those of
+// the criterion and of rare rows first.
 func (v *view) readValues() error {
 	if v.bare() {
-		return nil // nothing says which of a line's instructions matter
+		return nil // it is not known which of a line's instructions matter
 	}
 	leaves := v.leaving()
 	order := make([]int, len(v.rows))
@@ -278,7 +276,7 @@ func (v *view) readValues() error {
 	return nil
 }
 
-// leaving marks the statements whose result another row uses.
+// leaving marks the statements whose results another row uses.
 func (v *view) leaving() []bool {
 	out := make([]bool, len(v.Statements()))
 	for _, a := range v.arrows {
@@ -289,8 +287,9 @@ func (v *view) leaving() []bool {
 	return out
 }
 
-// represent chooses the statement whose values represent a row: what a store of
-// the line stores, else the last result that another line uses, else the last.
+// represent chooses the statement whose values represent a row: the statement that
+// computes what a store of the line stores, or else the last result that another line
+// uses, or else the last result.
 func (v *view) represent(r *row, leaves []bool) {
 	if r.key.kind == rowCode && len(r.stmts) > 1 || r.key.kind == rowOutside {
 		return
@@ -315,7 +314,7 @@ func (v *view) represent(r *row, leaves []bool) {
 			score = 3
 		}
 		if _, static := stmts[at].Inst.Static(stmts[at].PC); static && score < 4 {
-			continue // the code, not the run, says what it is
+			continue // the code alone determines the result
 		}
 		if stmts[at].Kind != wet.NodePath || stmts[at].Inst.Op == rv.OpECALL || keepsPlace(stmts[at].Inst) {
 			continue
@@ -327,11 +326,11 @@ func (v *view) represent(r *row, leaves []bool) {
 	r.of, r.names = best, names
 }
 
-// keepsPlace tells an instruction whose result says where the program is and not
-// what it computes: the return address, stack, global or thread pointer.
+// keepsPlace reports whether the result of an instruction is only about where the program
+// is: the return address, or the stack, global or thread pointer.
 func keepsPlace(i rv.Inst) bool { return i.Defs().Regs&0x1e != 0 }
 
-// storedRegister is the register that a plain store stores.
+// storedRegister returns the register that a plain store stores.
 func storedRegister(i rv.Inst) (uint8, bool) {
 	access, _, ok := i.Mem()
 	if !ok || access != event.Write {
@@ -343,18 +342,18 @@ func storedRegister(i rv.Inst) (uint8, bool) {
 	return i.Rs2, i.Rs2 != 0
 }
 
-// registerUse is a register that a statement uses.
+// registerUse is the use of a register by a statement.
 type registerUse struct {
 	stmt int
 	reg  uint8
 }
 
-// producer is the statement that most often produced a register for another;
-// -1: none in the slice.
+// producer returns the statement of the slice that most often produced a register for
+// another one, or -1.
 func (v *view) producer(to int, reg uint8) int {
 	if v.from == nil {
 		v.from = map[registerUse]int{}
-		for _, a := range v.arrows { // most frequent first
+		for _, a := range v.arrows { // the most frequent first
 			u := registerUse{a.To, a.Reg}
 			if _, ok := v.from[u]; !ok && a.Kind == wet.DepRegister {
 				v.from[u] = a.From

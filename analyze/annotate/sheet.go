@@ -10,56 +10,56 @@ import (
 	"hindsight/wet"
 )
 
-// sheetLinks is how many dependences of a row a sheet has each way.
+// sheetLinks is the number of dependences that a sheet has of each row, in each
+// direction.
 const sheetLinks = 8
 
-// sheetNearest is how many rows a sheet lists by distance.
+// sheetNearest is the number of rows that a sheet lists by distance.
 const sheetNearest = 40
 
-// Sheet is a slice as rows for a page: lines of the source first, by file and
-// line, then functions without lines, then what happened outside. Rows refer to
-// each other by index.
+// Sheet is a slice as rows for a page: first lines of the source, by file and line, then
+// functions without lines, then what happened outside. Rows refer to each other by index.
 type Sheet struct {
 	Role  string      `json:"role"`
 	Title string      `json:"title"`
 	About string      `json:"about"`
 	Note  string      `json:"note,omitempty"`
-	Near  []SheetNear `json:"near"` // the program's own rows, nearest first
+	Near  []SheetNear `json:"near"` // the program's own rows, the nearest first
 	Rows  []SheetRow  `json:"rows"`
 }
 
-// SheetNear is a row in the order of its distance.
+// SheetNear is a row in order of distance.
 type SheetNear struct {
 	Row    int    `json:"row"`
 	Far    string `json:"far"`
 	Values string `json:"values,omitempty"`
-	Way    string `json:"way,omitempty"` // how it leads to where the slice began
+	Way    string `json:"way,omitempty"` // how the row leads to where the slice began
 }
 
-// SheetRow is a line of the source, or what replaces one.
+// SheetRow is a line of the source, or what stands in for one.
 type SheetRow struct {
-	File    string      `json:"file,omitempty"` // path; "" if it is no line of a file
+	File    string      `json:"file,omitempty"` // path, or "" if it is not a line of a file
 	Line    int         `json:"line,omitempty"`
-	Own     bool        `json:"own,omitempty"`  // the program's own
-	Text    string      `json:"text,omitempty"` // instructions, or what happened, where no source tells
+	Own     bool        `json:"own,omitempty"`  // code of the program itself
+	Text    string      `json:"text,omitempty"` // instructions, or what happened, if there is no source
 	Count   string      `json:"count"`          // instances
 	Values  string      `json:"values,omitempty"`
 	Threads string      `json:"threads"`
 	Begun   bool        `json:"begun,omitempty"` // the slice began with it
 	In      []SheetLink `json:"in,omitempty"`    // what it depends on
 	Out     []SheetLink `json:"out,omitempty"`   // what depends on it
-	More    int         `json:"more,omitempty"`  // dependences left out
+	More    int         `json:"more,omitempty"`  // number of dependences left out
 }
 
-// SheetLink is the dependences between a row and another.
+// SheetLink stands for the dependences between a row and another.
 type SheetLink struct {
 	Row   int    `json:"row"`
 	Text  string `json:"text"`
 	Title string `json:"title"`
-	Kind  string `json:"kind"` // data, control, or crossing: between threads
+	Kind  string `json:"kind"` // data, control, or crossing (between threads)
 }
 
-// Sheets makes a sheet of each part of the report.
+// Sheets returns a sheet for each part of the report.
 func (r *Report) Sheets() ([]Sheet, error) {
 	var list []Sheet
 	for n := range r.Parts {
@@ -90,7 +90,7 @@ func (r *Report) sheet(p *Part) (Sheet, error) {
 	return out, nil
 }
 
-// nearest lists the nearest lines of the program.
+// nearest returns the nearest lines of the program.
 func (v *view) nearest() (list []SheetNear) {
 	far := v.rank()
 	v.pass = make([]bool, len(v.rows))
@@ -107,7 +107,7 @@ func (v *view) nearest() (list []SheetNear) {
 	return list
 }
 
-// sheetValues is how long the text of values may be, about.
+// sheetValues is about the largest length of the text of values.
 const sheetValues = 80
 
 func (r *Report) sheetRow(v *view, row *row) SheetRow {
@@ -132,7 +132,7 @@ func (r *Report) sheetRow(v *view, row *row) SheetRow {
 	return out
 }
 
-// code is a row as instructions.
+// code returns the instructions of a row.
 func (r *Report) code(v *view, row *row) string {
 	var text strings.Builder
 	text.WriteString(row.function + ":")
@@ -166,7 +166,7 @@ func (v *view) sheetLinks(row *row, list []link) (out []SheetLink, more int) {
 	return out, 0
 }
 
-// ImpactLines tell what a racy value reached, a line each.
+// ImpactLines says what a racy value reached, in one string for each line.
 func ImpactLines(m *slice.Impact) []string {
 	list := []string{"the racy value " + m.Verdict.String() + ": " + numtext.Plural(m.Instances, "instance") + " of statements depend on it"}
 	if m.OutputCalls > 0 {

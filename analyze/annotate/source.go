@@ -14,21 +14,21 @@ import (
 	"hindsight/mpsim/rv"
 )
 
-// maxSource bounds a source file, in bytes.
+// maxSource limits the size of a source file, in bytes.
 const maxSource = 16 << 20
 
-// Sources finds the text of source files. The zero value looks only where the
-// debug information says.
+// Sources finds the text of source files. The zero value only looks where the debug
+// information says.
 type Sources struct {
-	// Dirs are folders to look in besides, with as much of a file's path as is
-	// found there: for /build/src/a.c first build/src/a.c, then src/a.c, then a.c.
+	// Dirs are further directories in which to look, with as much of a file's path as
+	// exists there: for /build/src/a.c first build/src/a.c, then src/a.c, then a.c.
 	Dirs []string
 
 	files map[string][]string
 }
 
-// Lines returns the lines of a file as the debug information names it; nil when
-// there is no text.
+// Lines returns the lines of a file that the debug information names, or nil if its text
+// is not found.
 func (s *Sources) Lines(name string) []string {
 	if name == "" {
 		return nil
@@ -44,7 +44,7 @@ func (s *Sources) Lines(name string) []string {
 	return lines
 }
 
-// line returns a line, from 1.
+// line returns a line, counted from 1.
 func (s *Sources) line(name string, n int) (string, bool) {
 	lines := s.Lines(name)
 	if n < 1 || n > len(lines) {
@@ -53,7 +53,7 @@ func (s *Sources) line(name string, n int) (string, bool) {
 	return lines[n-1], true
 }
 
-// Places returns the files in which the text of a file may be, the first choice first.
+// Places returns the files that may have the text of a file, the first choice first.
 func (s *Sources) Places(name string) []string {
 	candidates := []string{name}
 	for _, dir := range s.Dirs {
@@ -89,7 +89,7 @@ func (s *Sources) read(name string) []string {
 	return nil
 }
 
-// disassemble writes the instruction at pc as an assembler would have it.
+// disassemble returns the instruction at pc in assembler syntax.
 func disassemble(img *image.Space, pc uint64) string {
 	code := img.Code(pc, 4)
 	if len(code) < 2 {
@@ -103,7 +103,7 @@ func disassemble(img *image.Space, pc uint64) string {
 	if len(code) == 4 {
 		word = binary.LittleEndian.Uint32(code)
 	}
-	if known, ok := rv.Decode(word); ok { // of extensions that are newer than the library
+	if known, ok := rv.Decode(word); ok { // of extensions newer than the library
 		return known.Assembly()
 	}
 	if code[0]&3 == 3 && len(code) == 4 {
@@ -112,7 +112,7 @@ func disassemble(img *image.Space, pc uint64) string {
 	return fmt.Sprintf(".2byte %#x", binary.LittleEndian.Uint16(code))
 }
 
-// offsetText names a place in the code by its function: name+12.
+// offsetText names a place in the code by its function, as in name+12.
 func offsetText(img *image.Space, pc uint64) string {
 	s, ok := img.Func(pc)
 	switch {

@@ -12,25 +12,23 @@ import (
 	"hindsight/wet"
 )
 
-// TextOptions of [Report.WriteText]. The zero value is plain text of 100
-// columns.
+// TextOptions of [Report.WriteText]. The zero value means plain text of 100 columns.
 type TextOptions struct {
-	Color bool // emphasis by ANSI escape sequences, for a terminal
-	Width int  // columns; 0: 100
-	// Instructions lists code without lines by instruction, not
-	// for each function.
+	Color bool // emphasise by ANSI escape sequences, for a terminal
+	Width int  // columns; 0 means 100
+	// Instructions lists code without lines by instruction, and not by function.
 	Instructions bool
-	// BySource lists lines in the order of the source, with their dependences, and
-	// not by how far they are from where the slice began.
+	// BySource lists lines in the order of the source, with their dependences, and not by
+	// distance from where the slice began.
 	BySource bool
-	// Lines bounds the lines that are listed by distance; 0: all.
+	// Lines limits the lines that are listed by distance; 0 means all.
 	Lines int
-	// All lists code of libraries like the program's.
+	// All lists code of libraries like that of the program.
 	All bool
-	// Why, if set, names a line, and the way from where the slice began to it is
-	// shown: 42 or file.c:42.
+	// Why, if set, names a line, as 42 or file.c:42. The path from where the slice began
+	// to that line is shown.
 	Why string
-	// Arrows is how many dependences of a line are shown at most; 0: 4.
+	// Arrows is the largest number of dependences shown for a line; 0 means 4.
 	Arrows int
 }
 
@@ -47,9 +45,9 @@ type textWriter struct {
 	opts TextOptions
 }
 
-// WriteText writes the source lines of each slice with how often they took part,
-// the values that came of them, and the dependences that led to them or, of a
-// forward slice, on from them.
+// WriteText writes the source lines of each slice, with how often they took part and
+// which values they computed. It adds the dependences that led to them or, in a forward
+// slice, on from them.
 func (r *Report) WriteText(w io.Writer, opts TextOptions) error {
 	if opts.Width <= 0 {
 		opts.Width = plainWidth
@@ -74,7 +72,7 @@ func (r *Report) WriteText(w io.Writer, opts TextOptions) error {
 
 func (t *textWriter) printf(format string, args ...any) { fmt.Fprintf(t, format, args...) }
 
-// paint wraps text in an escape sequence, when there is colour.
+// paint wraps text in an escape sequence, if there is colour.
 func (t *textWriter) paint(code, text string) string {
 	if !t.opts.Color || text == "" {
 		return text
@@ -147,8 +145,7 @@ func (t *textWriter) heading(r *row) {
 	}
 }
 
-// row writes a row: what it is, and below it what its values were and what it
-// depends on.
+// row writes a row. Below it, it writes the values and dependences of the row.
 func (t *textWriter) row(v *view, r *row) {
 	mark := " "
 	if r.begun {
@@ -161,7 +158,7 @@ func (t *textWriter) row(v *view, r *row) {
 	count := numtext.Grouped(r.count)
 	t.printf("%s%5s %10s  %s\n", t.paint(bold, mark), place, count, t.clipTo(t.what(v, r), t.opts.Width-gutter))
 	if r.key.kind == rowCode && len(r.stmts) > 1 {
-		return // a whole function: everything leads there
+		return // a whole function, to which everything leads
 	}
 	var notes []string
 	width := 0
@@ -193,7 +190,7 @@ func (t *textWriter) row(v *view, r *row) {
 	}
 }
 
-// what is the source of a row, or what replaces it.
+// what returns the source of a row, or what stands in for it.
 func (t *textWriter) what(v *view, r *row) string {
 	stmts := v.Statements()
 	switch r.key.kind {
@@ -218,7 +215,7 @@ func (t *textWriter) what(v *view, r *row) string {
 	return r.key.text
 }
 
-// links writes the dependences of a row that matter most.
+// links writes the most important dependences of a row.
 func (t *textWriter) links(v *view, r *row, list []link, from, because string, room int) string {
 	text := ""
 	for n, l := range list {
@@ -275,14 +272,14 @@ func branches(n int) string {
 	return numtext.Grouped(uint64(n)) + " branches"
 }
 
-// expand replaces tabs.
+// expand replaces tabs by spaces.
 func expand(s string) string {
 	return strings.ReplaceAll(strings.TrimRight(s, " \t"), "\t", strings.Repeat(" ", tabWidth))
 }
 
 func (t *textWriter) clip(s string) string { return t.clipTo(s, t.opts.Width) }
 
-// clipTo shortens text to columns, and keeps control characters out of it.
+// clipTo shortens text to a number of columns, and removes control characters.
 func (t *textWriter) clipTo(s string, columns int) string {
 	runes := []rune(strings.Map(func(c rune) rune {
 		if c < ' ' || c == 0x7f {

@@ -13,21 +13,21 @@ import (
 	"hindsight/wet"
 )
 
-// ErrNotInSlice says that a slice does not have a line.
+// ErrNotInSlice says that a line is not in a slice.
 var ErrNotInSlice = errors.New("not in the slice")
 
-// whyReach bounds the instances that are looked at for a way.
+// whyReach limits the instances that are searched for a path.
 const whyReach = 4 << 20
 
-// visit is an instance that a search for a way came to.
+// visit is an instance that a search for a path reached.
 type visit struct {
 	dist     int
-	to       int // the visit before, nearer to where the slice began; -1: there
+	to       int // the previous visit, nearer to where the slice began; -1: none
 	relation slice.Relation
 	of       wet.Instance
 }
 
-// visits is a heap of indexes into a list of visits, the nearest on top.
+// visits is a heap of indexes into a list of visits, with the nearest on top.
 type visits struct {
 	list []visit
 	open []int
@@ -49,8 +49,8 @@ func (q *visits) Pop() any {
 	return last
 }
 
-// way finds the cheapest way from where a backward slice began to an instance of
-// a line, one dependence of one instance after the other.
+// way finds the cheapest path from where a backward slice began to an instance of a line.
+// Each step of the path is one dependence of one instance.
 func (v *view) way(target int) (list []visit, err error) {
 	f := v.Follower()
 	q := &visits{}
@@ -99,7 +99,8 @@ func (v *view) way(target int) (list []visit, err error) {
 	return nil, ErrNotInSlice
 }
 
-// rowOf is the row of an instance; -1: it is passed through, or not in the slice.
+// rowOf returns the row of an instance, or -1 if it is only passed through or not in the
+// slice.
 func (v *view) rowOf(i wet.Instance) int {
 	if v.rowAt == nil {
 		v.rowAt = map[wet.Site]int{}
@@ -115,8 +116,8 @@ func (v *view) rowOf(i wet.Instance) int {
 	return -1
 }
 
-// line finds the row that text names: a line's number, in the file where the
-// slice began if it has one there, or file.c:42.
+// line finds the row that text names. Text is file.c:42, or the number of a line in the
+// file where the slice began.
 func (v *view) line(text string) (int, error) {
 	name, digits, named := strings.Cut(text, ":")
 	if !named {
@@ -146,7 +147,7 @@ func (v *view) line(text string) (int, error) {
 	return found[0], nil
 }
 
-// writeWhy writes the way from where a slice began to a line.
+// writeWhy writes the path from where a slice began to a line.
 func (t *textWriter) writeWhy(v *view, line string) error {
 	if v.Options().Direction == slice.Forward {
 		return errors.New("the path is shown only for backward slices")
@@ -190,7 +191,7 @@ func (t *textWriter) writeWhy(v *view, line string) error {
 	return nil
 }
 
-// whyRow writes one line of a way, with the values that it had then.
+// whyRow writes one line of a path, with the values that it had then.
 func (t *textWriter) whyRow(v *view, row int, list []visit, rel slice.Relation, width int) {
 	r := &v.rows[row]
 	t.printf("  T%-3d %-*s  %s\n", list[0].of.Thread, width, placeText(r), t.clipTo(strings.TrimLeft(t.what(v, r), " "), t.opts.Width-width-9))

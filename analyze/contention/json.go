@@ -7,8 +7,8 @@ import (
 	"hindsight/analyze/internal/jsonform"
 )
 
-// JSONVersion is the version of the JSON form (docs/contention.schema.json).
-// Members may be added to it; none is taken away or changes its meaning.
+// JSONVersion is the version of the JSON form (docs/contention.schema.json). Members may
+// be added to it, but none is removed or changes its meaning.
 const JSONVersion = 1
 
 type jsonReport struct {
@@ -48,7 +48,7 @@ type jsonObject struct {
 
 type jsonPair struct {
 	Thread uint32 `json:"thread"`
-	By     *int   `json:"by"` // null: nobody is known
+	By     *int   `json:"by"` // null if no thread is known
 	Times  uint64 `json:"times"`
 	Time   uint64 `json:"time"`
 }
@@ -59,7 +59,8 @@ type jsonSite struct {
 	Time  uint64 `json:"time"`
 }
 
-// WriteJSON writes the report in its JSON form, version 1, indented by two spaces.
+// WriteJSON writes the report in its JSON form, version 1, with an indentation of two
+// spaces.
 func (r *Report) WriteJSON(w io.Writer) error {
 	out := jsonReport{
 		Version: JSONVersion, Tool: jsonform.Hindsight(r.Info.Version),

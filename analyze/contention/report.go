@@ -13,7 +13,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Image names code and data. *image.Space is one.
+// Image names code and data. *image.Space implements it.
 type Image interface {
 	Object(addr uint64) (image.Symbol, uint64, bool)
 	ObjectPathSize(addr, size uint64) string
@@ -21,47 +21,47 @@ type Image interface {
 	Frames(pc uint64) []image.Frame
 }
 
-// Trace is a recorded run. *cdr.Trace is one.
+// Trace is a recorded run. *cdr.Trace implements it.
 type Trace interface {
 	timeline.Source
 	EventStack(th event.ThreadID, index uint64) ([]uint64, error)
 }
 
-// Info says what was run.
+// Info describes the run.
 type Info struct {
 	Version  string // of this tool
-	File     string // the trace
+	File     string // name of the trace
 	Program  string
 	Args     []string // without the program
 	Threads  int
 	Seed     uint64
-	Quantum  uint64 // instructions; 0: of chance length
+	Quantum  uint64 // instructions; 0: of random length
 	Policy   string
 	Complete bool
 }
 
 // Options of [Build].
 type Options struct {
-	Top     int    // objects in the report; 0 means 10, negative means all
+	Top     int    // number of objects in the report; 0 means 10, negative means all
 	TLSSize uint64 // bytes of a thread's thread-local variables
 }
 
-// DefaultTop is how many objects a report has.
+// DefaultTop is the number of objects in a report by default.
 const DefaultTop = 10
 
 // Nobody is the By of a [Pair] in which no thread is known.
 const Nobody = -1
 
-// Report is what threads waited for, that for which they waited longest first.
+// Report lists what threads waited for, the longest waits first.
 type Report struct {
 	Info    Info
-	Time    uint64 // of the run: recorded instructions of all threads
+	Time    uint64 // length of the run: recorded instructions of all threads
 	Objects []Object
-	More    int // further objects that somebody waited for
-	Free    int // locks, semaphores and barriers that nobody waited for
+	More    int // further objects that some thread waited for
+	Free    int // locks, semaphores and barriers that no thread waited for
 }
 
-// Object is what is waited for.
+// Object is something that threads wait for.
 type Object struct {
 	ID      string // L1, L2, …
 	Kind    string // lock, rwlock, barrier, condition or semaphore
@@ -69,33 +69,33 @@ type Object struct {
 	Where   string // what memory it is in
 	Address uint64
 	Taken   uint64 // how often it was obtained, passed or waited on
-	Waited  uint64 // of those, how often after a wait
-	Time    uint64 // waited in all, by all threads
-	Longest uint64 // of one wait
-	Pairs   []Pair // longest first
-	Sites   []Site // longest first
+	Waited  uint64 // how often of these after a wait
+	Time    uint64 // total time of waits by all threads
+	Longest uint64 // time of the longest wait
+	Pairs   []Pair // the longest first
+	Sites   []Site // the longest first
 }
 
-// Pair is who waited for whom. A wait for a lock that several threads had in turn
-// counts for each of them.
+// Pair says which thread waited for which. A wait for a lock that several threads held in
+// turn counts for each of them.
 type Pair struct {
-	Thread event.ThreadID // who waited
-	By     int            // who held it, came last, signalled, posted; or Nobody
+	Thread event.ThreadID // the thread that waited
+	By     int            // the thread that held it, came last, signalled or posted; or Nobody
 	Times  uint64
 	Time   uint64
 }
 
-// Site is a line of the source that waited.
+// Site is a line of the source where a thread waited.
 type Site struct {
-	Function string // "" if unknown
-	File     string // last element of its path, "" if unknown
-	Line     int    // from 1, 0 if unknown
+	Function string // or "" if unknown
+	File     string // last element of its path, or "" if unknown
+	Line     int    // from 1; 0 if unknown
 	PC       uint64
 	Times    uint64
 	Time     uint64
 }
 
-// Build walks through a run.
+// Build walks over a run and returns its report.
 func Build(ctx context.Context, t Trace, img Image, info Info, opts Options) (*Report, error) {
 	b := &builder{trace: t, img: img, memory: place.NewMap(opts.TLSSize), now: map[key]*object{}}
 	r := &Report{Info: info}
@@ -125,7 +125,7 @@ func Build(ctx context.Context, t Trace, img Image, info Info, opts Options) (*R
 	return r, nil
 }
 
-// builder counts.
+// builder counts the waits of a run.
 type builder struct {
 	trace  Trace
 	img    Image
@@ -146,7 +146,8 @@ type object struct {
 	first place.Location
 }
 
-// kindOf is what an event waits for; "" if nothing that is counted here.
+// kindOf returns the kind of object that an event waits for, or "" if it is not counted
+// here.
 func kindOf(k event.Kind) string {
 	switch k {
 	case event.MutexLock:
@@ -161,7 +162,7 @@ func kindOf(k event.Kind) string {
 	return ""
 }
 
-// at is the object of an event; a new one when its memory begins a new life.
+// at returns the object of an event. It is a new one if its memory has begun a new life.
 func (b *builder) at(kind string, addr uint64) *object {
 	k := key{kind, addr}
 	o := b.now[k]
@@ -214,7 +215,7 @@ func (b *builder) waits(ev *replay.Event, waits []timeline.Wait) error {
 	return nil
 }
 
-// total is how long a thread waited before one event for what w is about.
+// total returns how long a thread waited before an event for the object of w.
 func total(waits []timeline.Wait, w *timeline.Wait) (n uint64) {
 	for i := range waits {
 		if waits[i].Kind == w.Kind && waits[i].Object == w.Object {
@@ -240,7 +241,7 @@ func (b *builder) event(ev *replay.Event, _ uint64) error {
 	return nil
 }
 
-// finish names an object and puts its pairs and sites in order.
+// finish names an object and sorts its pairs and sites.
 func (b *builder) finish(o *object) Object {
 	o.Name, o.Where = b.name(o)
 	for _, p := range o.pairs {
@@ -266,11 +267,11 @@ func (b *builder) frame(pc uint64) *image.Frame {
 	return nil
 }
 
-// firstPage is the end of the addresses that no program has memory at. Locks there
-// are of constructs that have one for the whole program.
+// firstPage is the end of the addresses at which no program has memory. Locks there
+// belong to constructs with one lock for the whole program.
 const firstPage = 4096
 
-// name is what a lock is called, and what memory it is in.
+// name returns the name of a lock, and what memory it is in.
 func (b *builder) name(o *object) (name, where string) {
 	switch loc := o.first; loc.Kind {
 	case place.Heap:
@@ -299,7 +300,7 @@ func (b *builder) name(o *object) (name, where string) {
 	return name, "global memory"
 }
 
-// allocated says where a heap block was allocated: the innermost frame that has a
+// allocated says where a heap block was allocated: at the innermost frame that has a
 // line.
 func (b *builder) allocated(pcs []uint64) string {
 	for _, pc := range pcs {

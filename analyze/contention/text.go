@@ -9,7 +9,7 @@ import (
 	"hindsight/tracefmt/numtext"
 )
 
-// What the text form shows of an object at most.
+// How much the text form shows of an object at most.
 const (
 	textPairs = 6
 	textSites = 4

@@ -12,7 +12,7 @@ import (
 	"hindsight/analyze/std"
 )
 
-// A run that was imported from STD text is written as STD text again.
+// This example imports a run from STD text and writes it as STD text again.
 func ExampleSTD() {
 	const run = `T0|w(x)|1
 T0|acq(l)|2

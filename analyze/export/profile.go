@@ -12,15 +12,15 @@ import (
 
 // ProfileOptions say what [Profile] counts.
 type ProfileOptions struct {
-	// Races counts the races of the run too.
+	// Races also counts the races of the run.
 	Races bool
-	// NoRaces is that of [TimelineOptions].
+	// NoRaces is as in [TimelineOptions].
 	NoRaces func(error)
 }
 
-// Profile returns the run as a profile by call stack: instructions, accesses,
-// coherence misses (of a run with caches), lock waits and races. The profile
-// writes itself for pprof or as folded stacks.
+// Profile returns the run as a profile by call stack: instructions, accesses, coherence
+// misses (of a run with caches), lock waits and races. The profile has methods that write
+// it for pprof or as folded stacks.
 func Profile(ctx context.Context, t *analyze.Trace, o ProfileOptions) (*profile.Profile, error) {
 	img, err := programOf(t)
 	if err != nil {

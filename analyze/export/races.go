@@ -9,8 +9,8 @@ import (
 	"hindsight/cdr/format"
 )
 
-// findRaces finds the races of a run, without artifacts. A trace that holds half
-// of the run has none: the report is nil, and left is told why, if it is not nil.
+// findRaces finds the races of a run, without artifacts. If the trace has only half of
+// the run, the report is nil, and left is called with the reason if it is not nil.
 func findRaces(ctx context.Context, t *analyze.Trace, left func(error)) (*report.Report, error) {
 	rep, err := t.Races(ctx, analyze.RaceOptions{Artifacts: analyze.ArtifactsOff})
 	var half *format.HalfError

@@ -8,9 +8,9 @@ import (
 	"hindsight/analyze/std"
 )
 
-// STD writes the run as RAPID's STD text. With all it has every access; without,
-// it leaves out the accesses that the race analysis does not count: those of
-// libraries to their own data.
+// STD writes the run as RAPID's STD text. With all, the text has every access. Otherwise
+// it omits the accesses that the race analysis does not count: those of libraries to
+// their own data.
 func STD(ctx context.Context, w io.Writer, t *analyze.Trace, all bool) (std.Stats, error) {
 	run := t.Recorded()
 	if err := run.Info().CheckBothHalves(); err != nil {

@@ -13,13 +13,13 @@ import (
 
 // TimelineOptions say what [Timeline] writes.
 type TimelineOptions struct {
-	// Depth is the depth of calls to show, in frames: 0 is
-	// [perfetto.DefaultDepth], negative shows no calls.
+	// Depth is the depth of calls to show, in frames. 0 means [perfetto.DefaultDepth]. A
+	// negative number shows no calls.
 	Depth int
 	// Races marks the races of the run.
 	Races bool
-	// NoRaces is told why races are left out although Races asks for them: the
-	// trace holds half of the run. Nil: nobody is told.
+	// NoRaces, if not nil, is called if races are omitted although Races is set, because
+	// the trace has only half of the run. Its argument says why.
 	NoRaces func(error)
 }
 
@@ -55,7 +55,7 @@ func Timeline(ctx context.Context, w io.Writer, t *analyze.Trace, o TimelineOpti
 	return perfetto.Export(ctx, w, run, tl, opts)
 }
 
-// marked are the marks of the races that a report has.
+// marked returns the marks of the races in a report.
 func marked(rep *report.Report, marks []timeline.Mark) (list []perfetto.Race) {
 	by := map[int]*report.Race{}
 	for i := range rep.Races {
@@ -72,7 +72,7 @@ func marked(rep *report.Report, marks []timeline.Mark) (list []perfetto.Race) {
 	return list
 }
 
-// functionAt names the function around an address; "" if it is not known.
+// functionAt returns the function at an address, or "" if it is not known.
 func functionAt(img *image.Space, pc uint64) string {
 	if frames := img.Frames(pc); len(frames) > 0 && frames[len(frames)-1].Function != "" {
 		return frames[len(frames)-1].Function
@@ -83,7 +83,7 @@ func functionAt(img *image.Space, pc uint64) string {
 	return ""
 }
 
-// programOf returns the program of a trace that has something of the run.
+// programOf returns the program of a trace that has any of its run.
 func programOf(t *analyze.Trace) (*image.Space, error) {
 	if err := t.HasRun(); err != nil {
 		return nil, err

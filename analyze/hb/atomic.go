@@ -2,9 +2,9 @@ package hb
 
 import "hindsight/tracefmt/event"
 
-// cell is what an acquire load of some bytes of a granule takes: the join of
-// the release operations of the release sequence that the bytes are in. Cells
-// of a granule have disjoint masks.
+// cell is the clock that an acquire load of some bytes of a granule receives: the join of
+// the release operations of the release sequence that contains the bytes. Cells of a
+// granule have disjoint masks.
 type cell struct {
 	mask  uint8
 	clock Clock
@@ -23,8 +23,8 @@ func parts(addr uint64, size uint32, yield func(granule uint64, mask uint8)) {
 	}
 }
 
-// loadAtomic takes the clocks of the bytes: at once when the access acquires,
-// else for the thread's next acquire fence.
+// loadAtomic joins the clocks of the bytes: at once if the access acquires, and otherwise
+// at the thread's next acquire fence.
 func (o *Order) loadAtomic(st *strand, e *event.Event) {
 	to := &st.acquire
 	if e.Mode&event.Acquire != 0 {
@@ -39,8 +39,8 @@ func (o *Order) loadAtomic(st *strand, e *event.Event) {
 	})
 }
 
-// storeAtomic begins or continues the release sequence of the bytes and says
-// whether it published the thread's clock.
+// storeAtomic begins or continues the release sequence of the bytes. It reports whether
+// it published the thread's clock.
 func (o *Order) storeAtomic(st *strand, e *event.Event) bool {
 	release := e.Mode&event.Release != 0
 	clock := st.release
@@ -64,7 +64,8 @@ func (o *Order) storeAtomic(st *strand, e *event.Event) bool {
 	return release
 }
 
-// replace begins a release sequence with clock (empty: with nothing to take).
+// replace begins a release sequence with clock, which is empty if there is nothing to
+// acquire.
 func replace(cells []cell, mask uint8, clock Clock) []cell {
 	kept := cells[:0]
 	var storage Clock

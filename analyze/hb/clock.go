@@ -6,12 +6,12 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Clock is a vector clock: for each strand, the last of its epochs that
-// happens before the point the clock belongs to. Strands beyond its length
-// are at 0, which is before their first epoch.
+// Clock is a vector clock. For each strand, it has the last epoch of the strand that
+// happens before the point of the clock. Strands beyond its length are at 0, which is
+// before their first epoch.
 type Clock []uint64
 
-// At is the component of strand s.
+// At returns the component of strand s.
 func (c Clock) At(s event.StrandID) uint64 {
 	if int(s) < len(c) {
 		return c[s]
@@ -19,7 +19,7 @@ func (c Clock) At(s event.StrandID) uint64 {
 	return 0
 }
 
-// join makes c the least upper bound of c and d.
+// join sets c to the least upper bound of c and d.
 func (c *Clock) join(d Clock) {
 	c.grow(len(d))
 	own := (*c)[:len(d)]
@@ -28,10 +28,10 @@ func (c *Clock) join(d Clock) {
 	}
 }
 
-// set makes c a copy of d, in c's storage.
+// set copies d to c, in the storage of c.
 func (c *Clock) set(d Clock) { *c = append((*c)[:0], d...) }
 
-// grow makes c have n components at least.
+// grow extends c to at least n components.
 func (c *Clock) grow(n int) {
 	if have := len(*c); have < n {
 		*c = slices.Grow(*c, n-have)[:n]
@@ -39,13 +39,13 @@ func (c *Clock) grow(n int) {
 	}
 }
 
-// spares is storage of clocks that are no longer used.
+// spares has the storage of clocks that are no longer used.
 type spares []Clock
 
-// maxSpares bounds them.
+// maxSpares limits spares.
 const maxSpares = 256
 
-// copyOf is a copy of c.
+// copyOf returns a copy of c.
 func (s *spares) copyOf(c Clock) (d Clock) {
 	if n := len(*s); n > 0 {
 		d = (*s)[n-1]
@@ -55,7 +55,7 @@ func (s *spares) copyOf(c Clock) (d Clock) {
 	return d
 }
 
-// put takes the storage of a clock that nobody uses any more.
+// put takes back the storage of a clock that is no longer used.
 func (s *spares) put(c Clock) {
 	if cap(c) > 0 && len(*s) < maxSpares {
 		*s = append(*s, c)

@@ -6,18 +6,17 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// TaskStack is how many bytes of stack the frames of a task and of what it
-// calls are expected to take at most, where the event does not say how many were
-// ever used.
+// TaskStack is the largest number of bytes of stack that the frames of a task and of its
+// callees are expected to take, if the event does not say how many they ever used.
 const TaskStack = 256 << 10
 
-// LifeOf is the memory that e begins a new life of, if it does
-// (docs/semantics.md, "Lives of memory").
+// LifeOf returns the memory of which e begins a new life, if it does (docs/semantics.md,
+// "Lives of memory").
 func LifeOf(e *event.Event) (addr, size uint64, ok bool) {
 	switch e.Kind {
 	case event.Alloc, event.Map, event.StackMap, event.Renew:
 		return e.Obj, e.Arg, true
-	case event.StrandBegin, event.StrandEnd, event.StrandSuspend, event.StrandResume: // the frames below are of others, which run here before and after
+	case event.StrandBegin, event.StrandEnd, event.StrandSuspend, event.StrandResume: // the frames below belong to others, which run here before and after
 		size = uint64(e.Size)
 		if size == 0 {
 			size = TaskStack
@@ -28,15 +27,15 @@ func LifeOf(e *event.Event) (addr, size uint64, ok bool) {
 	return 0, 0, false
 }
 
-// pageShift is the logarithm of the bytes of a page of [Places], granuleShift
-// that of the granules that lives are about.
+// pageShift is the logarithm of the size in bytes of a page of [Places], and granuleShift
+// that of a granule.
 const (
 	pageShift    = 12
 	granuleShift = 3
 )
 
-// Places is a set of granules of memory, in which sync objects are. Its zero
-// value is empty.
+// Places is the set of granules of memory that have sync objects. Its zero value is
+// empty.
 type Places struct{ pages map[uint64]*granuleSet }
 
 // granuleSet has a bit for each granule of a page.
@@ -56,8 +55,8 @@ func (p *Places) Add(addr uint64) {
 	set[g/64] |= 1 << (g % 64)
 }
 
-// Take removes the granules that size bytes at addr touch, and calls gone with
-// the lowest address of each.
+// Take removes the granules that size bytes at addr touch, and calls gone with the lowest
+// address of each.
 func (p *Places) Take(addr, size uint64, gone func(granule uint64)) {
 	if size == 0 || len(p.pages) == 0 {
 		return
@@ -80,7 +79,7 @@ func (p *Places) Take(addr, size uint64, gone func(granule uint64)) {
 	}
 }
 
-// takeOf does it for page n, which [addr, last] touches.
+// takeOf is Take for the part of [addr, last] in page n.
 func (p *Places) takeOf(n, addr, last uint64, gone func(granule uint64)) {
 	set := p.pages[n]
 	if set == nil {
@@ -103,8 +102,7 @@ func (p *Places) takeOf(n, addr, last uint64, gone func(granule uint64)) {
 	}
 }
 
-// renew forgets the sync objects and release sequences in memory that begins a
-// new life.
+// renew removes the sync objects and release sequences in memory that begins a new life.
 func (o *Order) renew(e *event.Event) {
 	if addr, size, ok := LifeOf(e); ok {
 		o.places.Take(addr, size, func(granule uint64) {

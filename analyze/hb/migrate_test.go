@@ -10,29 +10,29 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// point is an event of a run as docs/semantics.md sees it: of a strand, after
-// other events.
+// point is an event of a run in the terms of docs/semantics.md: it belongs to a strand
+// and comes after other events.
 type point struct {
 	strand string
 	after  []int // points
 }
 
-// migration makes up runs of tasks that are suspended and go on in other
-// threads, and keeps beside the events what the page says about them.
+// migration makes up runs of tasks that are suspended and continue in other threads. It
+// records the events together with what the page says about them.
 type migration struct {
 	rnd     *rand.Rand
 	order   *Order
 	t       *testing.T
 	points  []point
-	last    map[string]int // of each strand, its last point
-	stacks  [][]uint64     // of each thread, the tasks that it acts as
-	made    map[uint64]int // tasks that have not begun, with their creation
+	last    map[string]int // the last point of each strand
+	stacks  [][]uint64     // the tasks that each thread acts as
+	made    map[uint64]int // tasks that have not begun, with the points of their creation
 	parked  []uint64       // tasks that are suspended
 	unlocks map[uint64][]int
 	posts   map[uint64][]int
 	task    uint64
-	// clocks of the points after their first half, by the strand's number and
-	// epoch: what has seen the epoch is after the point.
+	// The clocks of the points after their acquire half, by the strand's number and
+	// epoch. What has seen the epoch comes after the point.
 	epochs []epochOf
 	clocks []Clock
 }
@@ -49,7 +49,7 @@ func (m *migration) strand(t event.ThreadID) string {
 	return fmt.Sprint("thread ", t)
 }
 
-// do takes an event of thread t, which the page orders after the given ones.
+// do executes an event of thread t, which the page orders after the given points.
 func (m *migration) do(t event.ThreadID, k event.Kind, obj uint64, after ...int) int {
 	m.t.Helper()
 	e := event.Event{Kind: k, Obj: obj}
@@ -124,7 +124,7 @@ func (m *migration) step(threads int) {
 	}
 }
 
-// before says for each pair of points whether the page orders them.
+// before computes for each pair of points whether the page orders them.
 func (m *migration) before() [][]bool {
 	all := make([][]bool, len(m.points))
 	for n, p := range m.points {
@@ -139,8 +139,8 @@ func (m *migration) before() [][]bool {
 	return all
 }
 
-// TestMigration compares clocks with reachability on runs of tasks that are
-// suspended in one thread and resumed in another.
+// TestMigration compares clocks with reachability, in runs of tasks that are suspended in
+// one thread and resumed in another.
 func TestMigration(t *testing.T) {
 	moved := 0
 	for seed := range uint64(400) {
@@ -161,9 +161,9 @@ func TestMigration(t *testing.T) {
 					continue
 				}
 				e := m.epochs[k]
-				// The clock of an event that releases is handed on within its epoch:
-				// whoever has seen the epoch may have seen it at a later release. So
-				// only epochs that end at the point tell it from its successors.
+				// The clock of an event that releases is passed on within its epoch: a
+				// strand that has seen the epoch may have seen it at a later release.
+				// Only epochs that end at the point distinguish it from its successors.
 				if got := m.clocks[n].At(e.strand) >= e.epoch; got != (reach[n][k] || m.later(reach, n, k)) {
 					t.Fatalf("seed %d: point %d (%s) is after point %d (%s): %v, want %v", seed, n, m.points[n].strand, k, m.points[k].strand, got, !got)
 				}
@@ -176,7 +176,7 @@ func TestMigration(t *testing.T) {
 	}
 }
 
-// later reports whether n is after a point of the chain of k in k's epoch.
+// later reports whether n comes after a point of the chain of k in k's epoch.
 func (m *migration) later(reach [][]bool, n, k int) bool {
 	for j := k + 1; j < n; j++ {
 		if m.epochs[j] == m.epochs[k] && reach[n][j] {

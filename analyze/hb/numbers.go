@@ -2,15 +2,15 @@ package hb
 
 import "hindsight/tracefmt/event"
 
-// A thread is a separate strand, with its own number. If numbers are shared
-// ([Order.ShareNumbers]), a thread that starts takes over that of one that has
-// ended and whose end it is ordered after, if there is one. What shares a number
-// is then a chain of happens-before, as with tasks, and clocks are as long as
-// there are threads in no order, not as threads were ever started.
+// A thread is a separate strand with its own number. If numbers are shared
+// ([Order.ShareNumbers]), a thread that starts takes over the number of a thread that has
+// ended and whose end it is ordered after, if there is one. The strands that share a
+// number then form a chain of happens-before, as with tasks. The length of clocks is then
+// the largest number of unordered threads, not the number of threads ever started.
 
-// thread is what is known of a thread besides the strand that it is.
+// thread is what is known of a thread, apart from its strand.
 type thread struct {
-	number       event.StrandID // of the strand, if numbers are shared; NoStrand: it has none
+	number       event.StrandID // the strand's number, if numbers are shared; NoStrand: it has none
 	known, ended bool
 }
 
@@ -22,11 +22,11 @@ type component struct {
 	epoch  uint64
 }
 
-// ShareNumbers makes threads share numbers where they can: thread t is not strand
-// t then. It is called before anything else.
+// ShareNumbers makes threads share numbers where they can. Thread t is then no longer
+// strand t. It must be called first.
 func (o *Order) ShareNumbers() { o.shared = true }
 
-// thread is what is known of t.
+// thread returns what is known of t.
 func (o *Order) thread(t event.ThreadID) *thread {
 	for int(t) >= len(o.threads) {
 		o.threads = append(o.threads, thread{number: NoStrand})
@@ -34,7 +34,7 @@ func (o *Order) thread(t event.ThreadID) *thread {
 	return &o.threads[t]
 }
 
-// own is the strand that thread t is, when it acts as no task.
+// own returns the strand that thread t is when it acts as no task.
 func (o *Order) own(t event.ThreadID) event.StrandID {
 	if !o.shared {
 		return t.Strand()
@@ -43,7 +43,7 @@ func (o *Order) own(t event.ThreadID) event.StrandID {
 	if th.number == NoStrand {
 		th.number = event.StrandID(len(o.strands))
 		st := o.strand(th.number)
-		if th.ended { // and another may have its number now
+		if th.ended { // another thread may have its number now
 			st.ended = true
 			st.clock.joinHeld(o.ends[t])
 		}
@@ -51,7 +51,7 @@ func (o *Order) own(t event.ThreadID) event.StrandID {
 	return th.number
 }
 
-// strand is what is known of strand s, with its clock.
+// strand returns what is known of strand s, with its clock.
 func (o *Order) strand(s event.StrandID) *strand {
 	for int(s) >= len(o.strands) {
 		o.strands = append(o.strands, strand{last: 1})
@@ -67,7 +67,7 @@ func (o *Order) strand(s event.StrandID) *strand {
 	return st
 }
 
-// Epoch is the present epoch of strand s, from 1.
+// Epoch returns the current epoch of strand s, counted from 1.
 func (o *Order) Epoch(s event.StrandID) uint64 {
 	if int(s) >= len(o.strands) {
 		return 1
@@ -82,10 +82,10 @@ func (st *strand) epoch(s event.StrandID) uint64 {
 	return st.last
 }
 
-// mostVacant is how many numbers are tried for a thread that starts.
+// mostVacant is the largest number of candidates that are tried for a thread that starts.
 const mostVacant = 1 << 10
 
-// start lets thread t, which starts, take over a number.
+// start makes thread t, which starts, take over a number.
 func (o *Order) start(t event.ThreadID) {
 	th := o.thread(t)
 	begin, ok := o.begins[t]
@@ -103,8 +103,8 @@ func (o *Order) start(t event.ThreadID) {
 	}
 }
 
-// endThread keeps what the joiner of thread t will take, and releases its clock
-// and its number.
+// endThread stores the clock for the thread that joins t, and releases the clock and the
+// number of t.
 func (o *Order) endThread(t event.ThreadID, st *strand, s event.StrandID) {
 	o.thread(t).ended = true
 	o.ends[t] = st.clock.above0()
@@ -138,7 +138,7 @@ func (c Clock) above0() (h held) {
 	return h
 }
 
-// joinHeld is [Clock.join].
+// joinHeld is [Clock.join] for a held clock.
 func (c *Clock) joinHeld(h held) {
 	for _, x := range h {
 		c.grow(int(x.strand) + 1)

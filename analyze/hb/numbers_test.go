@@ -13,8 +13,8 @@ type moment [2]struct {
 	epoch  uint64
 }
 
-// TestSharedNumbers: threads that share numbers are ordered as threads with
-// numbers of their own are.
+// TestSharedNumbers checks that threads that share numbers are ordered as threads with
+// their own numbers are.
 func TestSharedNumbers(t *testing.T) {
 	most, fewer := 0, 0
 	for seed := range uint64(300) {

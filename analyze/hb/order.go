@@ -7,18 +7,18 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// ErrThread is wrapped by errors about thread identifiers out of range.
+// ErrThread is wrapped by errors about thread identifiers that are out of range.
 var ErrThread = errors.New("thread identifier out of range")
 
 // Order follows happens-before along S_synch.
 //
-// For each event, in order: call Acquire, then look at the clocks (they are
-// those of the event itself, when it is an access), then call Release.
+// For each event, in order: call Acquire, then read the clocks (if the event is an
+// access, they are the clocks of that access), then call Release.
 type Order struct {
 	strands  []strand                 // those of threads first, then those of tasks, unless numbers are shared
 	threads  []thread                 //
 	shared   bool                     // see ShareNumbers
-	free     []event.StrandID         // shared: numbers of threads that have ended
+	free     []event.StrandID         // numbers of threads that have ended, if numbers are shared
 	tasks    tasks                    //
 	locks    map[uint64]*Clock        // mutexes
 	rwlocks  map[uint64]*rwClock      //
@@ -29,15 +29,15 @@ type Order struct {
 	handles  map[uint64]*Clock        // by handle
 	begins   map[event.ThreadID]Clock // clock of Create, until the child starts
 	ends     map[event.ThreadID]held  // clock of ThreadEnd
-	places   Places                   // of all these that have an address
+	places   Places                   // addresses of all objects above that have one
 	spares   spares
 }
 
 type strand struct {
-	clock Clock  // its own component is the current epoch, from 1; empty: it has not begun, or its thread has ended
-	last  uint64 // then the epoch that it would have
-	// fences: what an acquire fence will take, what relaxed stores carry since
-	// the last release fence
+	clock Clock  // its own component is the current epoch, counted from 1; empty if the strand has not begun or its thread has ended
+	last  uint64 // the epoch that it would have, if clock is empty
+	// Fences: what an acquire fence will join, and what relaxed stores carry since the
+	// last release fence.
 	acquire, release Clock
 	known, ended     bool
 	entered          *generation // of the last barrier that it entered
@@ -45,17 +45,16 @@ type strand struct {
 
 type rwClock struct{ write, read Clock }
 
-// barrier holds the generations that some thread has entered and not all have
-// left.
+// barrier has the generations that some thread has entered and that not all have left.
 type barrier map[uint64]*generation
 
 type generation struct {
 	obj, number uint64
 	clock       Clock
-	in          int // entered and not left
+	in          int // number of threads that entered and have not left
 }
 
-// New is the order at the start of a run.
+// New returns the order at the start of a run.
 func New() *Order {
 	return &Order{
 		locks:    map[uint64]*Clock{},
@@ -71,20 +70,19 @@ func New() *Order {
 	}
 }
 
-// Root tells of a thread that no Create event announces, such as the main
-// thread.
+// Root announces a thread without a Create event, such as the main thread.
 func (o *Order) Root(t event.ThreadID) {
 	o.thread(t).known = true
 	o.strand(o.own(t)).known = true
 }
 
-// Clock is the present clock of thread t, of the strand that it acts as, valid
-// until the next Acquire or Release. Its component of the strand is the present
-// epoch: an access that t makes now happens before everything in strands that have seen that epoch.
+// Clock returns the current clock of the strand that thread t acts as. It is valid until
+// the next Acquire or Release. The strand's own component is the current epoch: an access
+// that t makes now happens before everything in strands that have seen that epoch.
 func (o *Order) Clock(t event.ThreadID) Clock { return o.acting(t).clock }
 
-// Acquire applies the part of an event of thread t that orders it after
-// earlier events.
+// Acquire applies the part of an event of thread t that orders the event after earlier
+// ones.
 func (o *Order) Acquire(t event.ThreadID, e *event.Event) error {
 	if t >= event.MaxThreads {
 		return fmt.Errorf("%w: %d", ErrThread, t)
@@ -143,9 +141,9 @@ func take(st *strand, c *Clock) {
 	}
 }
 
-// leaveBarrier is for a strand that leaves a barrier. What it entered is the
-// generation to look at: the barrier may have been destroyed since, by a strand
-// that left before.
+// leaveBarrier is for a strand that leaves a barrier. It uses the generation that the
+// strand entered, because the barrier may have been destroyed by a strand that left
+// before.
 func (o *Order) leaveBarrier(st *strand, e *event.Event) {
 	g := st.entered
 	if g == nil || g.obj != e.Obj || g.number != e.Arg {
@@ -162,8 +160,7 @@ func (o *Order) leaveBarrier(st *strand, e *event.Event) {
 	}
 }
 
-// Release applies the part of an event of thread t that orders later events
-// after it.
+// Release applies the part of an event of thread t that orders later events after it.
 func (o *Order) Release(t event.ThreadID, e *event.Event) error {
 	if t >= event.MaxThreads {
 		return fmt.Errorf("%w: %d", ErrThread, t)
@@ -274,8 +271,8 @@ func (o *Order) enter(st *strand, e *event.Event) {
 	st.entered = g
 }
 
-// forget drops what is known of the sync object at obj: its memory begins or
-// ends to be another object. Release sequences stay.
+// forget removes what is known of the sync object at obj, because its memory becomes
+// another object or stops being one. Release sequences stay.
 func (o *Order) forget(obj uint64) {
 	delete(o.locks, obj)
 	delete(o.rwlocks, obj)
@@ -284,9 +281,9 @@ func (o *Order) forget(obj uint64) {
 	delete(o.onces, obj)
 }
 
-// Live calls yield with the clock of every strand that can still act: those
-// that have not ended, and those created and not yet started, which have the
-// number of no strand yet: [NoStrand].
+// Live calls yield with the clock of every strand that can still act: strands that have
+// not ended, and strands that have been created but not started, which have no number yet
+// ([NoStrand]).
 func (o *Order) Live(yield func(s event.StrandID, c Clock)) {
 	for i := range o.strands {
 		if s := &o.strands[i]; s.known && !s.ended {
@@ -315,8 +312,7 @@ func (o *Order) Running(yield func(event.ThreadID)) {
 	}
 }
 
-// Ends calls yield with the components of the clocks that a join may still take
-// over.
+// Ends calls yield with the components of the clocks that a join may still receive.
 func (o *Order) Ends(yield func(s event.StrandID, epoch uint64)) {
 	for _, h := range o.ends {
 		for _, x := range h {
@@ -325,9 +321,9 @@ func (o *Order) Ends(yield func(s event.StrandID, epoch uint64)) {
 	}
 }
 
-// Held calls yield with every other clock that a thread may still take over: those
-// of live threads and of sync objects. An epoch boundary that none of them and of
-// [Order.Ends] distinguishes can no longer matter to anybody.
+// Held calls yield with every other clock that a thread may still receive: those of live
+// threads and of sync objects. An epoch boundary that neither these nor those of
+// [Order.Ends] distinguish no longer matters.
 func (o *Order) Held(yield func(Clock)) {
 	o.Live(func(_ event.StrandID, c Clock) { yield(c) })
 	for i := range o.strands {

@@ -17,8 +17,8 @@ type step struct {
 	arg  uint64
 }
 
-// ordered reports whether what thread 0 does before the steps happens before what
-// thread 1 does after them.
+// ordered reports whether what thread 0 does before the steps happens before what thread
+// 1 does after them.
 func ordered(t *testing.T, steps []step) bool {
 	t.Helper()
 	o := New()
@@ -138,7 +138,7 @@ func TestLive(t *testing.T) {
 		obj  uint64
 		want int
 	}{
-		{0, event.Create, 2, 2}, // thread 1 is not heard of yet
+		{0, event.Create, 2, 2}, // thread 1 is not known yet
 		{2, event.ThreadStart, 0, 2},
 		{2, event.ThreadEnd, 0, 1},
 		{0, event.Join, 2, 1},

@@ -8,38 +8,37 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Strands are what is ordered: a thread, or a task that it runs. Clocks have a
-// component for each strand; those of threads have the threads' numbers, those
-// of tasks follow. A thread acts as one strand at a time, the innermost task
-// that it has begun or resumed and neither ended nor suspended. A task that was
-// suspended may be resumed by any thread: its clock is the strand's, not the
-// thread's, and goes with it.
+// Strands are the things that are ordered: a thread, or a task that it runs. Clocks have
+// a component for each strand. The strands of threads have the threads' numbers, and
+// those of tasks follow. At any time a thread acts as one strand: as the innermost task
+// that it has begun or resumed and neither ended nor suspended. Any thread may resume a
+// suspended task. The clock belongs to the strand, not to the thread, and moves with it.
 //
-// A task gets a number when it begins: that of a task which has ended and whose
-// end it is ordered after, if there is one, else a new one. What shares a number
-// is therefore a chain of happens-before, and a comparison of epochs remains
-// exact. Only when [MaxTasks] numbers are taken by tasks that nothing has waited
-// for yet does a task take over a number that it should not: then the two count
-// as ordered although they are not, which may hide races between them.
+// When a task begins, it gets the number of a task that has ended and whose end it is
+// ordered after, or a new one if there is none. The tasks that share a number therefore
+// form a chain of happens-before, and comparing epochs remains exact. Only if [MaxTasks]
+// numbers are in use by tasks that nothing has waited for yet does a task take over a
+// number that it should not. The two tasks then count as ordered although they are not,
+// which may hide races between them.
 
-// NoStrand is no strand's number.
+// NoStrand is not the number of a strand.
 const NoStrand event.StrandID = math.MaxUint32
 
-// MaxTasks is how many tasks that are in no order can be told apart.
+// MaxTasks is the largest number of unordered tasks that can be distinguished.
 const MaxTasks = 1024
 
-// ErrStrand is wrapped by errors about strands that begin or end out of order.
+// ErrStrand is wrapped by errors about strands that begin or end in an impossible order.
 var ErrStrand = errors.New("strand out of order")
 
 type tasks struct {
-	base    int                         // number of the first task, unless numbers are shared; 0 until it is known
-	numbers int                         // that tasks have
-	acting  map[event.ThreadID][]acting // tasks that a thread interrupted by others, and the one that it is, unless it is none
+	base    int                         // number of the first task, unless numbers are shared; 0 until known
+	numbers int                         // how many numbers tasks have
+	acting  map[event.ThreadID][]acting // by thread: its current task, if any, after the tasks that were interrupted by it
 	begins  map[uint64]Clock            // clock of StrandCreate, until the task begins
-	parked  map[uint64]event.StrandID   // of tasks that are suspended
+	parked  map[uint64]event.StrandID   // strands of suspended tasks
 	free    []component                 // strands of ended tasks, with their last epochs
-	next    int                         // in free, to take over
-	merged  uint64                      // tasks that took over a number that they should not
+	next    int                         // index into free of the next one to take over
+	merged  uint64                      // number of tasks that took over a number that they should not have
 }
 
 // acting is a task that a thread acts as.
@@ -52,18 +51,19 @@ func newTasks() tasks {
 	return tasks{acting: map[event.ThreadID][]acting{}, begins: map[uint64]Clock{}, parked: map[uint64]event.StrandID{}}
 }
 
-// Threads says how many threads the run has, so that tasks are numbered after
-// them. Without it they are numbered after those known when the first begins.
+// Threads sets the number of threads in the run, so that the numbers of tasks follow
+// theirs. Without it they follow the threads known when the first task begins.
 func (o *Order) Threads(n int) { o.tasks.base = n }
 
-// Strands is the number of strands so far.
+// Strands returns the number of strands so far.
 func (o *Order) Strands() int { return len(o.strands) }
 
-// Merged is how many tasks took over the number of one that they are in no order
-// with, since [MaxTasks] were taken: races between those two are not seen.
+// Merged returns how many tasks took over the number of a task with which they are
+// unordered, because [MaxTasks] numbers were in use. Races between two such tasks are not
+// found.
 func (o *Order) Merged() uint64 { return o.tasks.merged }
 
-// Strand is what thread t acts as.
+// Strand returns the strand that thread t acts as.
 func (o *Order) Strand(t event.ThreadID) event.StrandID {
 	if s := o.tasks.acting[t]; len(s) > 0 {
 		return s[len(s)-1].strand
@@ -115,7 +115,7 @@ func (o *Order) chain(begin Clock) event.StrandID {
 	return o.takeOver(o.tasks.next)
 }
 
-// takeOver is the strand of the ith ended task, which is another's from now on.
+// takeOver returns the strand of the ith ended task, which it removes from the list.
 func (o *Order) takeOver(i int) event.StrandID {
 	free := o.tasks.free
 	s := free[i].strand
@@ -124,8 +124,8 @@ func (o *Order) takeOver(i int) event.StrandID {
 	return s
 }
 
-// leave makes t act as what it did before it began or resumed the task that it
-// is, and says which that was.
+// leave makes t act as what it was before it began or resumed its current task, and
+// returns that task.
 func (o *Order) leave(t event.ThreadID) (acting, bool) {
 	list := o.tasks.acting[t]
 	if len(list) == 0 {
@@ -147,7 +147,7 @@ func (o *Order) endStrand(t event.ThreadID) {
 	}
 }
 
-// suspendStrand makes t leave task id, which it acts as, for later.
+// suspendStrand makes t leave task id, which it acts as. The task may be resumed later.
 func (o *Order) suspendStrand(t event.ThreadID, id uint64) error {
 	a, ok := o.leave(t)
 	if !ok || a.task != id {

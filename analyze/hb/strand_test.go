@@ -17,8 +17,8 @@ func (o *Order) do(t *testing.T, kind event.Kind, obj, arg uint64) {
 	}
 }
 
-// TestStrands runs tasks one after another on one thread: nothing orders them
-// but what they publish and observe.
+// TestStrands runs tasks one after another on one thread. Only what they publish and
+// observe orders them.
 func TestStrands(t *testing.T) {
 	o := New()
 	o.Root(0)
@@ -53,7 +53,7 @@ func TestStrands(t *testing.T) {
 	}
 }
 
-// TestManyTasks: tasks that nobody waits for take a bounded number of strands.
+// TestManyTasks checks that tasks that nobody waits for use a limited number of strands.
 func TestManyTasks(t *testing.T) {
 	o := New()
 	o.Root(0)

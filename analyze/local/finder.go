@@ -14,31 +14,32 @@ import (
 type Place struct {
 	Access  artifact.Execution
 	Owner   event.ThreadID // whose stack it is
-	Address uint64         // 0: nothing is asked
+	Address uint64         // 0: there is nothing to find
 	Size    uint64         // bytes accessed
 }
 
-// Finder answers for the places of a trace.
+// Finder identifies the variables at places of a trace.
 type Finder struct {
 	trace   *cdr.Trace
 	img     *image.Space
 	history *cdr.Histories
-	frames  map[activation]known // frame addresses found
+	frames  map[activation]known // the frame addresses found so far
 }
 
-// known is an address, if one is known.
+// known is an address that may be unknown.
 type known struct {
 	value uint64
 	ok    bool
 }
 
-// NewFinder prepares to answer about a trace of the program img.
+// NewFinder returns a Finder for a trace of the program img.
 func NewFinder(t *cdr.Trace, img *image.Space) *Finder {
 	return &Finder{trace: t, img: img, history: t.Histories(), frames: map[activation]known{}}
 }
 
-// Find says what is at each place; the zero Variable where that cannot be told.
-// When ctx ends, it returns what it has found together with the error.
+// Find returns the variable at each place, or the zero Variable if it cannot be
+// identified. If ctx is done early, Find returns what it has found together with the
+// error of ctx.
 func (f *Finder) Find(ctx context.Context, places []Place) ([]Variable, error) {
 	out := make([]Variable, len(places))
 	var asked []moment
@@ -90,28 +91,28 @@ func (f *Finder) Find(ctx context.Context, places []Place) ([]Variable, error) {
 	return out, nil
 }
 
-// instant is a place in the code that a thread was at: a block execution, and an
-// address in that block.
+// instant is where a thread was in the code: a block execution, and an address in that
+// block.
 type instant struct{ point, pc uint64 }
 
-// activation is an execution of a function, named by the block execution that
-// called it.
+// activation is an execution of a function. The block execution that called it identifies
+// it.
 type activation struct {
 	thread event.ThreadID
 	call   uint64
 }
 
-// moving is where an activation was.
+// moving says where an activation was.
 type moving struct {
 	activation
 	at instant
 }
 
-// maxDepth bounds the calls that are looked at, innermost first.
+// maxDepth limits the calls that are examined, the innermost first.
 const maxDepth = 1 << 10
 
-// activations are those that a thread was in at an instant, innermost first, as far
-// as the trace has the calls that led there.
+// activations returns the activations that a thread was in at an instant, the innermost
+// first, as far as the trace has the calls that led there.
 func (f *Finder) activations(t event.ThreadID, at instant) ([]moving, error) {
 	h, err := f.history.Of(t)
 	if err != nil {
@@ -133,8 +134,8 @@ func (f *Finder) activations(t event.ThreadID, at instant) ([]moving, error) {
 	return out, nil
 }
 
-// variable finds the variable of a place, which was accessed between two instants
-// of the owner.
+// variable finds the variable of a place that was accessed between two instants of the
+// owner.
 func (f *Finder) variable(p *Place, before, after instant) (Variable, error) {
 	a, err := f.activations(p.Owner, before)
 	if err != nil {
@@ -146,7 +147,7 @@ func (f *Finder) variable(p *Place, before, after instant) (Variable, error) {
 			return Variable{}, err
 		}
 	}
-	inner := known{} // frame address of the next inner activation of both
+	inner := known{} // frame address of the next inner activation, common to both
 	for _, y := range b {
 		i := slices.IndexFunc(a, func(x moving) bool { return x.activation == y.activation })
 		if i < 0 {
@@ -181,25 +182,24 @@ func (f *Finder) variable(p *Place, before, after instant) (Variable, error) {
 	return Variable{}, nil
 }
 
-// in finds the variable in an activation that is at pc and has its canonical frame
-// address at frame.
+// in finds the variable in an activation that is at pc and whose canonical frame address
+// is frame.
 func (f *Finder) in(p *Place, frame, pc uint64) (Variable, bool) {
 	reg, offset, ok := f.img.FrameAddress(pc)
 	return In(f.img, Frame{PC: pc, Base: func(r uint8) (uint64, bool) { return frame - uint64(offset), ok && r == reg }}, p.Address, p.Size)
 }
 
-// below reports whether an address is in the frame that ends at an address, by the
-// stack pointer.
+// below reports whether an address is in the frame that ends at frame, by the stack
+// pointer.
 func (f *Finder) below(frame, pc, addr uint64) bool {
 	reg, offset, ok := f.img.FrameAddress(pc)
 	return ok && reg == regSP && addr >= frame-uint64(offset)
 }
 
-// maxEntered bounds the blocks of an activation that are looked at, from its
-// beginning.
+// maxEntered limits the blocks of an activation that are examined, from its beginning.
 const maxEntered = 64
 
-// frame finds the canonical frame address of an activation.
+// frame returns the canonical frame address of an activation.
 func (f *Finder) frame(x *moving) (known, error) {
 	if k, ok := f.frames[x.activation]; ok {
 		return k, nil
@@ -218,7 +218,7 @@ func (f *Finder) frame(x *moving) (known, error) {
 			return known{}, err
 		}
 		if b.End == event.EndCall || b.End == event.EndCallInd || b.End == event.EndReturn {
-			break // what follows may be another activation
+			break // what follows may belong to another activation
 		}
 	}
 	if k.ok || x.at.point-x.call > maxEntered {
@@ -227,7 +227,7 @@ func (f *Finder) frame(x *moving) (known, error) {
 	return k, nil
 }
 
-// told finds the canonical frame address by the accesses of a block execution.
+// told finds the canonical frame address from the accesses of a block execution.
 func (f *Finder) told(h *cdr.History, n uint64, b *cdr.CodeBlock) (known, error) {
 	read := f.img.Reader()
 	for k, site := range b.Sites {

@@ -10,26 +10,26 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// moment is when a place was accessed.
+// moment says when a place was accessed.
 type moment struct {
 	place  int
-	point  uint64 // the block execution of the access
+	point  uint64 // the block execution that contains the access
 	block  uint64 // address of that block
-	events uint64 // of the accessing thread before
-	access uint64 // its accesses between the last of those and this one
+	events uint64 // earlier events of the accessing thread
+	access uint64 // its accesses between the last of these events and this access
 
-	// What the owner had done then, told by the schedule.
+	// Where the owner was at that time, by the schedule.
 	owner position
 	told  bool
 }
 
-// position is how far a thread has come.
+// position says how far a thread has come.
 type position struct {
 	events   uint64
-	accesses uint64 // since the last event
+	accesses uint64 // accesses since the last event
 }
 
-// moment finds when a place was accessed, by its own thread.
+// moment finds out when a place was accessed, in the history of the accessing thread.
 func (f *Finder) moment(p *Place) (m moment, err error) {
 	h, err := f.history.Of(p.Access.Thread)
 	if err != nil {
@@ -59,7 +59,7 @@ func (f *Finder) moment(p *Place) (m moment, err error) {
 	return m, err
 }
 
-// since is how many accesses a thread executed before the event that begins a
+// since returns how many accesses a thread executed before the event that begins a
 // segment.
 func (f *Finder) since(h *cdr.History, segment uint64) (uint64, error) {
 	if segment == 0 {
@@ -74,7 +74,7 @@ func (f *Finder) since(h *cdr.History, segment uint64) (uint64, error) {
 
 // schedule finds out how far the owners had come at each moment.
 func (f *Finder) schedule(ctx context.Context, places []Place, asked []moment) error {
-	waiting := map[event.ThreadID][]*moment{} // in the order of the thread
+	waiting := map[event.ThreadID][]*moment{} // in the order of each thread
 	for i := range asked {
 		t := places[asked[i].place].Access.Thread
 		waiting[t] = append(waiting[t], &asked[i])
@@ -85,7 +85,7 @@ func (f *Finder) schedule(ctx context.Context, places []Place, asked []moment) e
 		})
 	}
 	threads := make([]position, len(f.trace.Threads()))
-	// reached answers the moments of t before a position of t.
+	// reached sets the moments of t before a position of t.
 	reached := func(t event.ThreadID, until position) {
 		list := waiting[t]
 		for len(list) > 0 && (list[0].events < until.events || list[0].events == until.events && list[0].access < until.accesses) {
@@ -108,8 +108,8 @@ func (f *Finder) schedule(ctx context.Context, places []Place, asked []moment) e
 	})
 }
 
-// around returns the instants of the owner's last access or event before a moment,
-// and of its next one after.
+// around returns the instants of the owner's last access or event before a moment, and of
+// its next one after it.
 func (f *Finder) around(owner event.ThreadID, m *moment) (before, after instant, ok bool, err error) {
 	if !m.told {
 		return before, after, false, nil
@@ -142,7 +142,7 @@ func (f *Finder) around(owner event.ThreadID, m *moment) (before, after instant,
 	case start > 0:
 		before, err = f.left(h, start-1)
 	default:
-		return before, after, false, nil // it had not begun
+		return before, after, false, nil // the owner had not begun
 	}
 	if err != nil {
 		return before, after, false, err
@@ -155,7 +155,7 @@ func (f *Finder) around(owner event.ThreadID, m *moment) (before, after instant,
 	return before, after, err == nil, err
 }
 
-// access is the instant of an access of a thread.
+// access returns the instant of an access of a thread.
 func (f *Finder) access(h *cdr.History, n uint64) (instant, error) {
 	point, index, err := h.AccessPoint(n)
 	if err != nil {
@@ -168,7 +168,7 @@ func (f *Finder) access(h *cdr.History, n uint64) (instant, error) {
 	return instant{point, f.trace.Site(b.Sites[index]).PC}, nil
 }
 
-// left is the instant at which a block execution ended.
+// left returns the instant at which a block execution ended.
 func (f *Finder) left(h *cdr.History, point uint64) (instant, error) {
 	b, err := h.Block(point)
 	return instant{point, b.PC + uint64(b.Bytes) - 1}, err

@@ -5,31 +5,32 @@ import (
 	"hindsight/mpsim/rv"
 )
 
-// Variable is the variable of a function's activation that memory on a stack
-// belongs to. The zero value: not known.
+// Variable is the variable of a function's activation that contains memory on a stack.
+// The zero value means that it is not known.
 type Variable struct {
-	PC     uint64 // where the function was; 0: not known
-	Name   string // "" if only the activation is known
-	Path   string // the part that holds the access, as the source writes it: cache.hits
-	Offset uint64 // of the first byte accessed, in the variable
-	Size   uint64 // of the variable, in bytes
+	PC     uint64 // where the function was; 0 if not known
+	Name   string // or "" if only the activation is known
+	Path   string // the accessed part in the syntax of the source: cache.hits
+	Offset uint64 // of the first accessed byte in the variable
+	Size   uint64 // size of the variable in bytes
 }
 
-// same reports whether two answers name the same.
+// same reports whether two variables are the same.
 func (v *Variable) same(w *Variable) bool {
 	return v.Name == w.Name && v.Offset == w.Offset && v.Size == w.Size
 }
 
-// Frame is a moment of an activation: an instruction of it, and where its frame is.
+// Frame is a moment of an activation: one of its instructions, and the address of its
+// frame.
 type Frame struct {
 	PC uint64
-	// Base returns the value of an integer register before that instruction, as
-	// far as it is known.
+	// Base returns the value of an integer register before that instruction, as far as it
+	// is known.
 	Base func(reg uint8) (uint64, bool)
 }
 
-// In finds the variable of a frame that an access of size bytes at addr is to.
-// Inner variables of a name, which come first, hide outer ones.
+// In finds the variable of a frame that contains size bytes at addr. Inner variables come
+// first and hide outer ones with the same name.
 func In(img *image.Space, f Frame, addr, size uint64) (Variable, bool) {
 	for _, l := range img.Locals(f.PC) {
 		if !l.Memory {
@@ -51,15 +52,15 @@ const regSP = 2
 
 // slot is a value that was loaded from the stack.
 type slot struct {
-	reg    uint8 // the value is at that register's value and offset, and then it was added to
+	reg    uint8 // the value was loaded from offset relative to that register, and then add was added to it
 	offset int64
 	added  int64
 }
 
-// ByInstruction finds the variable that the instruction at pc accesses, where the
-// debug information places it by the register that the instruction uses, or by a
-// pointer on the stack that the instructions before it, from the beginning of
-// their block on, have loaded.
+// ByInstruction finds the variable that the instruction at pc accesses. It works if the
+// debug information places the variable relative to the register that the instruction
+// uses, or to a pointer on the stack that earlier instructions of the same block have
+// loaded.
 func ByInstruction(img *image.Space, block, pc uint64) (Variable, bool) {
 	slots := map[uint8]slot{}
 	read := img.Reader()
@@ -102,7 +103,7 @@ func decode(read rv.Code, pc uint64) rv.Inst {
 	return s.Insts[0]
 }
 
-// follow takes note of what an instruction does to values from the stack.
+// follow updates the values from the stack for an instruction.
 func follow(slots map[uint8]slot, i rv.Inst) {
 	from, added := slots[i.Rs1]
 	for reg := range uint8(rv.RegF) {

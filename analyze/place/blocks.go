@@ -6,20 +6,20 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Block is a heap block or a mapping of the program's own.
+// Block is a heap block, or a mapping made by the program itself.
 type Block struct {
 	Addr, Size uint64
 	Kind       event.Kind // Alloc or Map
 	Thread     event.ThreadID
 	Event      uint64     // the allocating event's index among its thread's events
-	PC         uint64     // of the call that allocated it
+	PC         uint64     // of the allocating call
 	Mode       event.Mode // event.Given or Kept
-	// Freed says that the block has been given up; its memory has not become
-	// part of another block since.
+	// Freed says that the block has been freed and that its memory is not part of another
+	// block yet.
 	Freed   bool
 	FreedBy event.ThreadID
 	FreedAt uint64 // index of the freeing event among its thread's events
-	// What of it are thread-local variables, and of which shared object: where that
+	// The thread-local variables in it, and the address at which their shared object
 	// begins.
 	variables, variablesSize, image uint64
 }
@@ -27,7 +27,7 @@ type Block struct {
 // local reports whether a thread-local variable is at addr.
 func (b *Block) local(addr uint64) bool { return addr-b.variables < b.variablesSize }
 
-// user reports whether the block is the program's.
+// user reports whether the block belongs to the program.
 func (b *Block) user(p Program) bool {
 	switch {
 	case b.image != 0:
@@ -40,25 +40,25 @@ func (b *Block) user(p Program) bool {
 	return p.User(b.PC)
 }
 
-// contains reports whether addr is in the block; a block of no bytes contains its
-// own address.
+// contains reports whether addr is in the block. A block without bytes contains its own
+// address.
 func (b *Block) contains(addr uint64) bool { return addr-b.Addr < max(b.Size, 1) }
 
-// chunkBits is the size of the pieces of the address space in which blocks are
-// kept sorted.
+// chunkBits is the logarithm of the size of the chunks of the address space in which
+// blocks are kept sorted.
 const chunkBits = 16
 
-// maxSpan bounds the chunks that one block is entered in (16 GiB).
+// maxSpan limits the chunks in which one block is entered (16 GiB).
 const maxSpan = 1 << 18
 
-// blocks finds the block around an address: a sorted list for each chunk of
-// the address space, of the blocks that touch it.
+// blocks finds the block around an address. It has a sorted list for each chunk of the
+// address space, with the blocks that touch the chunk.
 type blocks map[uint64][]*Block
 
-// end is the address after the block.
+// end returns the address after the block.
 func (b *Block) end() uint64 { return b.Addr + max(b.Size, 1) }
 
-// chunks are the first and last chunk that the block is entered in.
+// chunks returns the first and last chunk in which the block is entered.
 func (b *Block) chunks() (first, last uint64) {
 	first, last = b.Addr>>chunkBits, (b.end()-1)>>chunkBits
 	if last < first || last-first > maxSpan {
@@ -67,7 +67,7 @@ func (b *Block) chunks() (first, last uint64) {
 	return first, last
 }
 
-// insert adds b and forgets blocks whose memory it takes over.
+// insert adds b and removes blocks whose memory it takes over.
 func (m blocks) insert(b *Block) {
 	first, last := b.chunks()
 	for c := first; c <= last; c++ {
@@ -79,11 +79,11 @@ func (m blocks) insert(b *Block) {
 	}
 }
 
-// granule is how much memory begins a life together.
+// granule is the size of memory that begins a life together.
 const granule = 8
 
-// extend makes memory that begins a new life a part of the block that ends directly
-// before it: what the allocator has left there, for which the program has asked.
+// extend adds memory that begins a new life to the block that ends directly before it. It
+// is memory that the allocator left there, and that the program asked for.
 func (m blocks) extend(low, high uint64) {
 	b := m.find(low - 1)
 	for below := uint64(2); b == nil && below <= granule; below++ {
@@ -97,7 +97,8 @@ func (m blocks) extend(low, high uint64) {
 	m.insert(&larger)
 }
 
-// search is where in the list of chunk c the blocks begin that end above addr.
+// search returns the index in the list of chunk c of the first block that ends above
+// addr.
 func (m blocks) search(c, addr uint64) int {
 	i, _ := slices.BinarySearchFunc(m[c], addr, func(x *Block, addr uint64) int {
 		if x.end() <= addr {
@@ -108,7 +109,7 @@ func (m blocks) search(c, addr uint64) int {
 	return i
 }
 
-// touching are the blocks in chunk c that have a byte in common with b.
+// touching returns the blocks in chunk c that have a byte in common with b.
 func (m blocks) touching(c uint64, b *Block) (found []*Block) {
 	for i := m.search(c, b.Addr); i < len(m[c]) && m[c][i].Addr < b.end(); i++ {
 		found = append(found, m[c][i])

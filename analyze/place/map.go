@@ -2,19 +2,18 @@ package place
 
 import "hindsight/tracefmt/event"
 
-// threadArea is how many bytes below a thread pointer the C library may use for
-// its descriptor of the thread, which lies in the mapping of the stack.
+// threadArea is the number of bytes below a thread pointer that the C library may use for
+// its descriptor of the thread, in the mapping of the stack.
 const threadArea = 4096
 
-// Program is what must be known of the program: which instructions and which
-// global variables are the user's own, not those of a library linked into it.
-// *image.Space is one.
+// Program says which instructions and which global variables are the user's own, and not
+// those of a linked library. *image.Space implements it.
 type Program interface {
 	User(pc uint64) bool
 	UserObject(addr uint64) bool
 }
 
-// Map is the address space at a moment of the run.
+// Map describes the address space at a moment of the run.
 type Map struct {
 	heap    blocks
 	threads []Thread
@@ -23,23 +22,23 @@ type Map struct {
 	tls     uint64
 }
 
-// Thread is where a thread keeps what is its own.
+// Thread says where a thread has its private memory.
 type Thread struct {
 	Known     bool
 	Parent    event.ThreadID
 	HasParent bool
 	CreatedAt uint64 // index of the Create event among the parent's events
 	Ended     bool
-	Stack     uint64 // lowest address, 0 if unknown
+	Stack     uint64 // lowest address, or 0 if unknown
 	StackSize uint64 // bytes
-	TP        uint64 // thread pointer: where thread-local variables begin; 0 if unknown
+	TP        uint64 // thread pointer, where thread-local variables begin, or 0 if unknown
 }
 
-// NewMap is the address space at the start of a run. tls is the size in bytes
-// of the thread-local variables of a thread.
+// NewMap returns the address space at the start of a run. tls is the size in bytes of the
+// thread-local variables of a thread.
 func NewMap(tls uint64) *Map { return &Map{heap: blocks{}, tls: tls} }
 
-// Thread is what is known of thread t now.
+// Thread returns what is known of thread t now.
 func (m *Map) Thread(t event.ThreadID) Thread {
 	if int(t) < len(m.threads) {
 		return m.threads[t]
@@ -47,7 +46,7 @@ func (m *Map) Thread(t event.ThreadID) Thread {
 	return Thread{}
 }
 
-// Threads is the number of threads known so far.
+// Threads returns the number of threads known so far.
 func (m *Map) Threads() int { return len(m.threads) }
 
 func (m *Map) at(id uint64) *Thread {
@@ -60,8 +59,8 @@ func (m *Map) at(id uint64) *Thread {
 	return &m.threads[id]
 }
 
-// Apply takes the next event of S_synch: that of thread t, number index among
-// its own.
+// Apply applies the next event of S_synch: that of thread t with the given index among
+// its own events.
 func (m *Map) Apply(t event.ThreadID, index uint64, e *event.Event) {
 	switch e.Kind {
 	case event.Alloc, event.Map:
@@ -97,7 +96,7 @@ func (m *Map) Apply(t event.ThreadID, index uint64, e *event.Event) {
 	}
 }
 
-// point makes tp the thread pointer of a thread.
+// point sets the thread pointer of a thread to tp.
 func (m *Map) point(t event.ThreadID, tp uint64) {
 	th := m.at(uint64(t))
 	if t < event.MaxThreads && !th.Ended {
@@ -106,7 +105,7 @@ func (m *Map) point(t event.ThreadID, tp uint64) {
 	th.TP = tp
 }
 
-// Block is the heap block around addr, freed or not.
+// Block returns the heap block around addr, freed or not.
 func (m *Map) Block(addr uint64) (Block, bool) {
 	if b := m.heap.find(addr); b != nil {
 		return *b, true
@@ -114,9 +113,9 @@ func (m *Map) Block(addr uint64) (Block, bool) {
 	return Block{}, false
 }
 
-// TLS says which thread's thread-local variables addr is in, and how far from
-// their start: the thread pointer or, of those of a shared object that was loaded
-// later, the start of that object's.
+// TLS returns the thread whose thread-local variables contain addr, and the distance of
+// addr from their start. That is the thread pointer or, for a shared object that was
+// loaded later, the start of its variables.
 func (m *Map) TLS(addr uint64) (t event.ThreadID, offset uint64, ok bool) {
 	if p, ok := m.tps.find(addr, m.tls); ok {
 		return p.thread, addr - p.tp, true
@@ -127,15 +126,14 @@ func (m *Map) TLS(addr uint64) (t event.ThreadID, offset uint64, ok bool) {
 	return 0, 0, false
 }
 
-// Stack says which thread's stack addr is in. The stack of a thread that has
-// ended is its own until the memory is mapped again.
+// Stack returns the thread whose stack contains addr. The stack of a thread that has
+// ended remains its own until the memory is mapped again.
 func (m *Map) Stack(addr uint64) (event.ThreadID, bool) { return m.stacks.find(addr) }
 
-// User reports whether what lies at addr is the user's, so that what a library
-// does to it on the user's behalf is the user's concern: a global variable
-// that the program declares, a heap block that its own code allocated or that a
-// library allocated for it, a variable on a thread's stack or in its thread-local
-// storage.
+// User reports whether the memory at addr belongs to the user, so that accesses to it by
+// a library are reported. It is a global variable that the program declares, a heap block
+// that its own code allocated or that a library allocated for it, or a variable on a
+// thread's stack or in its thread-local storage.
 func (m *Map) User(p Program, addr uint64) bool {
 	if b := m.heap.find(addr); b != nil {
 		return b.user(p)
@@ -149,8 +147,8 @@ func (m *Map) User(p Program, addr uint64) bool {
 	return p.UserObject(addr)
 }
 
-// UserUntil is User, and where what was looked at ends: the answer is the same
-// for all addresses from addr up to there.
+// UserUntil is User, and returns an end: the answer is the same for all addresses from
+// addr up to there.
 func (m *Map) UserUntil(p Program, addr uint64) (user bool, end uint64) {
 	if b := m.heap.find(addr); b != nil && b.end() > addr {
 		return b.user(p), b.end()
@@ -158,27 +156,27 @@ func (m *Map) UserUntil(p Program, addr uint64) (user bool, end uint64) {
 	return m.User(p, addr), addr + 1
 }
 
-// Kind says what sort of memory a location is in.
+// Kind is the kind of memory of a location.
 type Kind uint8
 
 const (
-	Unknown Kind = iota // none of the others: a global variable, if a symbol covers it
+	Unknown Kind = iota // none of the others; a global variable if a symbol covers it
 	Heap
 	Stack
 	TLS
 )
 
-// Location is what lies at an address at a moment of the run.
+// Location says what is at an address at a moment of the run.
 type Location struct {
 	Kind    Kind
 	Address uint64
 	Offset  uint64         // Heap: from the start of the block; TLS: see [Map.TLS]
-	Image   uint64         // TLS: where the shared object begins that the variables are of; 0: they are at the thread pointer
+	Image   uint64         // TLS: start of the variables of a shared object; 0: they are at the thread pointer
 	Block   Block          // Heap
-	Thread  event.ThreadID // Stack, TLS: whose
+	Thread  event.ThreadID // Stack, TLS: the owner
 }
 
-// Locate says what lies at addr now.
+// Locate returns what is at addr now.
 func (m *Map) Locate(addr uint64) Location {
 	loc := Location{Address: addr}
 	if b := m.heap.find(addr); b != nil {

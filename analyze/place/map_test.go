@@ -8,15 +8,15 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// TestBlocksAgainstBytes compares the map with an array of bytes that say
-// which block they were last part of.
+// TestBlocksAgainstBytes compares the map with an array that says for each byte which
+// block it was last part of.
 func TestBlocksAgainstBytes(t *testing.T) {
 	const base, span = 0xff00, 0x400 // across chunks of the map
 	owned := func(o uint64) bool { return o != 0 }
 	for seed := range uint64(200) {
 		rnd := rand.New(rand.NewPCG(seed, 2))
 		m := NewMap(0)
-		var owner [span]uint64 // event that allocated it, from 1
+		var owner [span]uint64 // the event that allocated each byte, from 1
 		live := map[uint64]bool{}
 		for i := uint64(1); i < 100; i++ {
 			addr, size := rnd.Uint64N(span), 1+rnd.Uint64N(100)
@@ -27,12 +27,12 @@ func TestBlocksAgainstBytes(t *testing.T) {
 				continue
 			}
 			m.Apply(0, i, &event.Event{Kind: event.Alloc, Obj: base + addr, Arg: size})
-			if end := (addr + size + 7) &^ 7; rnd.IntN(3) == 0 && end+16 < span && !slices.ContainsFunc(owner[addr+size:end], owned) { // more of it is used than was asked for
+			if end := (addr + size + 7) &^ 7; rnd.IntN(3) == 0 && end+16 < span && !slices.ContainsFunc(owner[addr+size:end], owned) { // more of it is used than was requested
 				more := 1 + rnd.Uint64N(16)
 				m.Apply(1, i, &event.Event{Kind: event.Renew, Obj: base + end, Arg: more})
 				size = end + more - addr
 			}
-			for at := range owner { // older blocks that it touches are gone as a whole
+			for at := range owner { // older blocks that it touches are gone entirely
 				if at < int(addr) || at >= int(addr+size) {
 					continue
 				}
@@ -100,7 +100,7 @@ func TestLocate(t *testing.T) {
 	if th := m.Thread(1); !th.HasParent || th.Parent != 0 || th.CreatedAt != 1 || th.TP != 0x9000 {
 		t.Errorf("thread 1: %+v", th)
 	}
-	// Damage must not cost memory.
+	// Damaged input must not use much memory.
 	m.Apply(0, 9, &event.Event{Kind: event.Alloc, Obj: 1, Arg: 1<<64 - 1})
 	m.Apply(0, 9, &event.Event{Kind: event.Alloc, Obj: 1<<64 - 1, Arg: 1 << 63})
 	m.Apply(0, 9, &event.Event{Kind: event.Create, Obj: 1 << 60})

@@ -7,8 +7,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// stacks says whose stack an address is in: disjoint ranges in order of address,
-// each that of the thread for which it was mapped last.
+// stacks finds the stack that contains an address. It has disjoint ranges in order of
+// address, each with the thread for which it was last mapped.
 type stacks []stackRange
 
 type stackRange struct {
@@ -16,7 +16,7 @@ type stackRange struct {
 	thread    event.ThreadID
 }
 
-// add makes [low, high) the stack of a thread, and no other memory.
+// add makes [low, high) the only stack of a thread.
 func (s *stacks) add(t event.ThreadID, low, high uint64) {
 	kept := (*s)[:0:0]
 	for _, r := range *s {
@@ -48,7 +48,7 @@ func (s stacks) find(addr uint64) (event.ThreadID, bool) {
 	return s[i].thread, true
 }
 
-// pointers are the thread pointers of the threads that live, in order.
+// pointers are the thread pointers of the live threads, in order.
 type pointers []pointer
 
 type pointer struct {
@@ -56,7 +56,7 @@ type pointer struct {
 	thread event.ThreadID
 }
 
-// set makes tp the thread pointer of a thread; 0: it has none any more.
+// set makes tp the thread pointer of a thread. With 0 it has none any more.
 func (p *pointers) set(t event.ThreadID, before, tp uint64) {
 	if i := p.search(before); before != 0 {
 		for ; i < len(*p) && (*p)[i].tp == before; i++ {
@@ -71,12 +71,12 @@ func (p *pointers) set(t event.ThreadID, before, tp uint64) {
 	}
 }
 
-// search is where those begin that are tp or above.
+// search returns the index of the first pointer that is at least tp.
 func (p pointers) search(tp uint64) int {
 	return sort.Search(len(p), func(i int) bool { return p[i].tp >= tp })
 }
 
-// find is the first thread with a pointer at most size bytes before addr.
+// find returns the first thread with a pointer at most size bytes before addr.
 func (p pointers) find(addr, size uint64) (found pointer, ok bool) {
 	if size == 0 {
 		return pointer{}, false

@@ -7,14 +7,14 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// TestThreadsAgainstBytes compares whose stack and thread-local variables an
-// address is in with arrays of bytes.
+// TestThreadsAgainstBytes compares the owners of stacks and thread-local variables with
+// arrays of bytes.
 func TestThreadsAgainstBytes(t *testing.T) {
 	const span, tls, threads = 0x200, 16, 12
 	for seed := range uint64(200) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
 		m := NewMap(tls)
-		var owner [span]int // of the stack, from 1
+		var owner [span]int // owner of the stack, from 1
 		var tps [threads]uint64
 		var ended [threads]bool
 		for i := range uint64(80) {

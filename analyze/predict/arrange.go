@@ -5,46 +5,48 @@ import (
 	"slices"
 )
 
-// Bounds of the search for orders that are not of the optimistic kind.
+// Limits of the search for orders that are not optimistic.
 const (
 	maxArranged = 4096    // nodes
-	maxMoments  = 4096    // that are looked at, besides one for each node
+	maxMoments  = 4096    // moments that are examined, in addition to one for each node
 	allMoments  = 1 << 24 // by all searches of a run together
 )
 
-// arrangement looks for a correct reordering of the nodes that have been taken in, of
-// any kind: sections that end and conflicting accesses may change places too. Threads
-// go on one node at a time; at a dead end the last choice is taken back.
+// arrangement looks for a correct reordering, of any kind, of the nodes that were taken
+// in. Sections that end and conflicting accesses may change places too. The threads
+// advance one node at a time. At a dead end the last choice is undone.
 type arrangement struct {
 	s       *search
-	at      []int32 // of lanes: nodes that have been placed
+	at      []int32 // by lane: nodes that have been placed
 	placed  []nodeID
-	left    int                   // moments that may still be looked at
+	left    int                   // moments that may still be examined
 	dead    map[uint64]bool       // by hash
-	hash    uint64                // of the moment: how far each lane is, and who wrote each byte last
+	hash    uint64                // of the moment: how far each lane is, and which node wrote each byte last
 	from    map[nodeID]*[8]nodeID // of reads, by byte: the write
-	pending map[origin]int32      // reads from it that are not placed
-	last    map[uint64]*[8]nodeID // by granule: who wrote each byte last
+	pending map[origin]int32      // reads from it that are not placed yet
+	last    map[uint64]*[8]nodeID // by granule: which node wrote each byte last
 	holder  map[uint64]int32      // of mutexes: 1 + the lane that holds it
 	stays   map[nodeID]bool       // locks of sections that stay open
-	others  map[uint64]int32      // by mutex: unlocks that are not placed
+	others  map[uint64]int32      // by mutex: unlocks that are not placed yet
 }
 
-// origin is what a byte of a granule holds after a write; none is its first content.
+// origin is the content of a byte of a granule after a write. none stands for its initial
+// content.
 type origin struct {
 	granule uint64
 	b       int
 	write   nodeID
 }
 
-// lanePlace, less the place of a lane, takes the part of the node in the hash of that.
+// lanePlace minus the position of a lane stands in for the node when the position is
+// hashed, so that it differs from every node.
 const lanePlace nodeID = -2
 
 // nobody wrote any byte.
 var nobody = [8]nodeID{none, none, none, none, none, none, none, none}
 
-// arrange returns such a reordering of what has been taken in; nil if none is found
-// within the bounds.
+// arrange returns such a reordering of what was taken in, or nil if it finds none within
+// the limits.
 func (s *search) arrange() []nodeID {
 	all := s.taken()
 	if len(all) > maxArranged || s.moments > allMoments {
@@ -70,8 +72,8 @@ func (s *search) arrange() []nodeID {
 	return a.placed
 }
 
-// expect notes what a node reads, and that it ends a section. Nodes come in the order
-// of the run.
+// expect notes what a node reads, and whether it ends a section. It is called in the
+// order of the run.
 func (a *arrangement) expect(id nodeID) {
 	n := &a.s.r.nodes[id]
 	switch n.kind {
@@ -106,7 +108,7 @@ func (a *arrangement) wrote(id nodeID, n *node) {
 	}
 }
 
-// can reports whether a node can be the next.
+// can reports whether a node can be next.
 func (a *arrangement) can(l laneID, id nodeID) bool {
 	r := a.s.r
 	n := &r.nodes[id]
@@ -130,7 +132,7 @@ func (a *arrangement) can(l laneID, id nodeID) bool {
 			if from != nil && from[b] != now {
 				return false
 			}
-			// A write must not hide what others are still to read.
+			// A write must not overwrite what others still have to read.
 			waiting := a.pending[origin{n.obj, b, now}]
 			if from != nil {
 				waiting--
@@ -143,7 +145,7 @@ func (a *arrangement) can(l laneID, id nodeID) bool {
 	return true
 }
 
-// place places the nodes that are left, and reports whether it could.
+// place places the remaining nodes. It reports whether it could.
 func (a *arrangement) place(left int) bool {
 	if left == 0 {
 		return true
@@ -168,7 +170,7 @@ func (a *arrangement) place(left int) bool {
 	return false
 }
 
-// choices are the lanes whose next node can be placed, the earliest of the run first.
+// choices returns the lanes whose next node can be placed, in the order of the run.
 func (a *arrangement) choices() (lanes []laneID) {
 	for l, n := range a.s.in {
 		if a.at[l] < n && a.can(laneID(l), a.next(laneID(l))) {
@@ -181,7 +183,7 @@ func (a *arrangement) choices() (lanes []laneID) {
 
 func (a *arrangement) next(l laneID) nodeID { return a.s.r.lanes[l][a.at[l]] }
 
-// step places the next node of a lane; undo takes it back.
+// step places the next node of a lane, and undo removes it again.
 func (a *arrangement) step(l laneID) (undo func()) {
 	id := a.next(l)
 	n := &a.s.r.nodes[id]
@@ -227,10 +229,10 @@ func (a *arrangement) step(l laneID) (undo func()) {
 	}
 }
 
-// mixed is a hash of a byte of a granule and the node that wrote it. Two moments with
-// the same hash would at worst hide an order.
+// mixed is a hash of a byte of a granule and the node that wrote it. If two moments had
+// the same hash, an order could be missed, but nothing worse.
 func mixed(granule uint64, b int, write nodeID) uint64 {
-	const odd1, odd2 = 0xbf58476d1ce4e5b9, 0x94d049bb133111eb // of SplitMix64
+	const odd1, odd2 = 0xbf58476d1ce4e5b9, 0x94d049bb133111eb // constants of SplitMix64
 	z := granule<<3 | uint64(b)
 	z = (z ^ z>>30 ^ uint64(write)<<40) * odd1
 	z = (z ^ z>>27 ^ uint64(write)) * odd2

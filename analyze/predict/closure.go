@@ -5,24 +5,24 @@ import (
 	"slices"
 )
 
-// search examines instances. In, of each lane, is how many of its nodes must come
-// before the two accesses: a set of nodes that is closed under what a node needs,
-// in which at most one section of each mutex is open (POPL 2021, section 4.1, with
-// the sections that the accesses are in left open as in ICSE 2024).
+// search examines instances. For each lane, in is the number of its nodes that must come
+// before the two accesses. These nodes are a set that is closed under what a node needs,
+// and in which at most one section of each mutex is open (POPL 2021, section 4.1, except
+// that the sections that contain the accesses stay open, as in ICSE 2024).
 type search struct {
 	r       *record
 	in      []int32
-	limit   []int32    // of in: where the accesses are
-	open    [][]nodeID // of each lane, the locks of mutexes that it holds after its nodes
+	limit   []int32    // upper bounds of in: where the accesses are
+	open    [][]nodeID // by lane: the locks of mutexes that it holds after its nodes
 	work    []target
 	sides   []laneID
-	blocked laneID   // whose limit the last set went beyond; -1: none
-	order   []nodeID // of the last set: a correct reordering of it; nil: the order of the run
-	visited uint64   // nodes, by all searches
-	moments uint64   // of arrangements, by all searches
+	blocked laneID   // the lane in which the last set exceeded limit; -1: none
+	order   []nodeID // a correct reordering of the last set; nil: the order of the run
+	visited uint64   // nodes visited by all searches
+	moments uint64   // moments of arrangements, by all searches
 }
 
-// target says that the first n nodes of a lane are wanted.
+// target asks for the first n nodes of a lane.
 type target struct {
 	lane laneID
 	n    int32
@@ -36,8 +36,8 @@ func newSearch(r *record) *search {
 // try reports whether an instance is a predictable race.
 func (s *search) try(in instance) bool { return s.reach(in.nodes[:]) }
 
-// reach reports whether there is a correct reordering after which each of the nodes,
-// which are of different lanes, is the next of its lane.
+// reach reports whether there is a correct reordering after which each of the nodes is
+// the next in its lane. The nodes are in different lanes.
 func (s *search) reach(nodes []nodeID) bool {
 	for l := range s.in {
 		s.in[l], s.limit[l], s.open[l] = 0, math.MaxInt32, s.open[l][:0]
@@ -68,8 +68,8 @@ func (s *search) reach(nodes []nodeID) bool {
 	}
 }
 
-// closeAnother wants the end of a section that could stay open, of the lane of no
-// access: perhaps others of its mutex can come after it then.
+// closeAnother adds the end of a section that could stay open, in a lane without one of
+// the accesses. Other sections of its mutex may be able to follow then.
 func (s *search) closeAnother() bool {
 	if s.moments > allMoments {
 		return false
@@ -88,7 +88,7 @@ func (s *search) closeAnother() bool {
 	return false
 }
 
-// ordered looks for a correct reordering of what has been taken in.
+// ordered looks for a correct reordering of what was taken in.
 func (s *search) ordered() bool {
 	s.order = nil
 	if s.inOrder() {
@@ -101,8 +101,7 @@ func (s *search) ordered() bool {
 	return s.order != nil
 }
 
-// begin is the place in its lane at which the access or event begins that a node is
-// part of.
+// begin returns the position in its lane at which the access or event of a node begins.
 func (r *record) begin(id nodeID) int32 {
 	n := &r.nodes[id]
 	pos := n.pos
@@ -115,8 +114,8 @@ func (r *record) begin(id nodeID) int32 {
 	return pos
 }
 
-// extend takes in all that is wanted and what it needs. It fails if that includes
-// one of the accesses.
+// extend takes in all targets and what they need. It fails if that includes one of the
+// accesses.
 func (s *search) extend() bool {
 	for len(s.work) > 0 {
 		t := s.work[len(s.work)-1]
@@ -156,9 +155,9 @@ func (s *search) take(l laneID) {
 	}
 }
 
-// closeSections wants the ends of sections that cannot stay open, because another
-// one of the same mutex is: of the lane of an access, or else that which began last.
-// It fails if there is no such end, or both accesses are in sections of the mutex.
+// closeSections adds the ends of sections that cannot stay open because another section
+// of the same mutex is open: in the lane of an access, or else the one that began last.
+// It fails if there is no such end, or if both accesses are in sections of the mutex.
 func (s *search) closeSections() (more, ok bool) {
 	keep := map[uint64]nodeID{}
 	for l := range s.open {
@@ -187,13 +186,13 @@ func (s *search) closeSections() (more, ok bool) {
 	return more, true
 }
 
-// side reports whether a node is of the lane of an access.
+// side reports whether a node is in the lane of an access.
 func (s *search) side(id nodeID) bool {
 	return slices.Contains(s.sides, s.r.nodes[id].lane)
 }
 
-// end is how many nodes of its lane there are up to the end of the section that a
-// lock begins, which is open; -1 if it does not end.
+// end returns the number of nodes in a lane up to the end of the open section that a lock
+// begins, or -1 if the section does not end.
 func (s *search) end(q nodeID) int32 {
 	n := &s.r.nodes[q]
 	all := s.r.lanes[n.lane]

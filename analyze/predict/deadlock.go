@@ -10,31 +10,31 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Deadlock is a cycle of threads that another schedule of the same events reaches, in
-// which each waits for a mutex that the next holds (Tunç, Mathur, Pavlogiannis and
-// Viswanathan, PLDI 2023). The run did not deadlock there.
+// Deadlock is a cycle of threads that another schedule of the same events reaches: each
+// waits for a mutex that the next one holds (Tunç, Mathur, Pavlogiannis and Viswanathan,
+// PLDI 2023). The run did not deadlock there.
 type Deadlock struct {
 	Waits    []Wait
-	Reversed bool   // see Race
-	Witness  []Turn // after it each thread of Waits locks; nil as in Race
+	Reversed bool   // see Race.Reversed
+	Witness  []Turn // after it each thread of Waits locks; may be nil as in Race
 }
 
-// Wait is a thread of a deadlock. Its mutex is held by the thread of the next one, and
-// that of the last by the first.
+// Wait is a thread of a deadlock. The thread of the next Wait holds its mutex, and the
+// first thread holds that of the last.
 type Wait struct {
 	Thread event.ThreadID
-	Mutex  uint64 // that it waits for
+	Mutex  uint64 // the mutex that it waits for
 	PC     uint64 // of the call
 	Index  uint64 // of the MutexLock in the run, among the events of its thread
-	// Held is the mutex that it holds, HeldPC the call that locked it, HeldBy and
-	// HeldIndex the event.
+	// Held is the mutex that it holds, HeldPC the call that locked it, and HeldBy and
+	// HeldIndex identify the event.
 	Held, HeldPC uint64
 	HeldBy       event.ThreadID
 	HeldIndex    uint64
 }
 
-// acquireKey is what an abstract acquire has in common: a lane locks a mutex while it
-// holds a set (section 4.2), at a place.
+// acquireKey is what the instances of an abstract acquire have in common: a lane locks a
+// mutex at a place, while it holds a set of mutexes (section 4.2).
 type acquireKey struct {
 	lane  laneID
 	mutex uint64
@@ -46,7 +46,7 @@ type acquireKey struct {
 type acquire struct {
 	acquireKey
 	at    []held
-	first int // of at, that is examined
+	first int // index into at of the first instance to examine
 }
 
 // held is an instance of an acquire.
@@ -54,20 +54,20 @@ type held struct {
 	node   nodeID
 	thread event.ThreadID
 	index  uint64
-	since  []taken // of the mutexes that are held, in the order of locks
+	since  []taken // where the mutexes that are held were locked, in the order of the locks
 	locks  []uint64
 }
 
-// taken is where a mutex was locked.
+// taken says where a mutex was locked.
 type taken struct {
 	pc     uint64
 	thread event.ThreadID
 	index  uint64
 }
 
-// Bounds of the search for deadlocks.
+// Limits of the search for deadlocks.
 const (
-	maxInstances = 64   // of an abstract acquire, the first
+	maxInstances = 64   // of an abstract acquire, the first ones
 	maxCycle     = 4    // threads
 	maxPatterns  = 4096 // cycles of abstract acquires
 )
@@ -90,8 +90,8 @@ func (r *record) acquire(ev *format.Event, l laneID, id nodeID) {
 	}
 }
 
-// deadlocks are those of the run's abstract patterns that some instance of reaches,
-// one for each set of places.
+// deadlocks returns the deadlocks among the run's abstract patterns that some instance
+// reaches, one for each set of places.
 func (s *search) deadlocks(ctx context.Context) (all []Deadlock) {
 	seen := map[string]bool{}
 	patterns := 0
@@ -128,24 +128,24 @@ func (s *search) deadlocks(ctx context.Context) (all []Deadlock) {
 	return all
 }
 
-// holds tells whether a mutex is held at an abstract acquire.
+// holds reports whether a mutex is held at an abstract acquire.
 func (r *record) holds(a *acquire, mutex uint64) bool {
 	return slices.Contains(r.locksOf[a.held], mutex)
 }
 
-// apart tells whether an acquire is of another lane than those of a cycle, and with no
-// mutex held in common: such a one (a gate) keeps them from meeting.
+// apart reports whether an acquire is in another lane than those of a cycle and holds no
+// mutex in common with them. A common mutex (a gate) keeps them from meeting.
 func (r *record) apart(cycle []*acquire, a *acquire) bool {
 	return !slices.ContainsFunc(cycle, func(o *acquire) bool { return o.lane == a.lane || r.common(o.held, a.held) })
 }
 
-// first is the acquire of a cycle whose first instance comes first: each cycle is
-// examined from there alone.
+// first returns the acquire of a cycle whose first instance comes first. Each cycle is
+// examined only from there.
 func first(cycle []*acquire) *acquire {
 	return slices.MinFunc(cycle, func(a, b *acquire) int { return cmp.Compare(a.at[0].node, b.at[0].node) })
 }
 
-// places names a cycle by its places in the code.
+// places identifies a cycle by its places in the code.
 func places(cycle []*acquire) string {
 	var pcs []uint64
 	for _, a := range cycle {
@@ -155,9 +155,9 @@ func places(cycle []*acquire) string {
 	return fmt.Sprint(pcs)
 }
 
-// deadlock looks for instances of a pattern that a correct reordering brings together.
-// An instance that what comes before the others needs cannot be met by later ones of
-// them either, so that each step leaves one instance behind (algorithm 3).
+// deadlock looks for instances of a pattern that a correct reordering brings together. If
+// what must come before the others includes an instance, later instances of the others
+// include it too, so each step eliminates one instance (algorithm 3).
 func (s *search) deadlock(cycle []*acquire) (Deadlock, bool) {
 	for _, a := range cycle {
 		a.first = 0
@@ -181,8 +181,8 @@ func (s *search) deadlock(cycle []*acquire) (Deadlock, bool) {
 	}
 }
 
-// enabled tells whether nothing but the mutexes keeps nodes from being next: what they
-// need has been taken in.
+// enabled reports whether only the mutexes keep the nodes from being next, because
+// everything else that they need was taken in.
 func (s *search) enabled(nodes []nodeID) bool {
 	for _, id := range nodes {
 		hard, _ := s.r.needed(id)
@@ -195,7 +195,7 @@ func (s *search) enabled(nodes []nodeID) bool {
 	return true
 }
 
-// described is the deadlock that reach has found.
+// described returns the deadlock that reach has found.
 func (s *search) described(cycle []*acquire, nodes []nodeID) Deadlock {
 	d := Deadlock{Reversed: s.order != nil}
 	for i, a := range cycle {

@@ -13,33 +13,33 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// MaxNodes bounds the events and accesses that are kept, some 64 bytes each.
+// MaxNodes limits the events and accesses that are kept, some 64 bytes each.
 const MaxNodes = 1 << 23
 
-// ErrTooLarge says that a run has more events and accesses that matter than are
-// kept. What was found in its beginning is still true.
+// ErrTooLarge says that a run has more relevant events and accesses than are kept. What
+// was found in its beginning is still valid.
 var ErrTooLarge = errors.New("the run has too many accesses to contended memory for a prediction; only its beginning was examined")
 
 // Race is a static pair of accesses that did not race in the run.
 type Race struct {
-	// Accesses are the instance that the witness leads to: each is the next step
-	// of its thread. The first is the one that came first in the run.
+	// Accesses are the instance that the witness leads to. Each is the next step of its
+	// thread. The first one came first in the run.
 	Accesses [2]order.Access
 	// At is the first common byte.
 	At uint64
-	// Reversed says that the witness takes critical sections of some mutex in
-	// another order than the run.
+	// Reversed says that the witness takes critical sections of some mutex in another
+	// order than the run did.
 	Reversed bool
-	// Witness is the schedule that leads to the race, from the beginning of the
-	// run. It is nil if a thread acts as several strands in it (OpenMP tasks,
-	// goroutines): which thread runs a strand is then up to the program's runtime.
+	// Witness is the schedule that leads to the race, from the beginning of the run. It
+	// is nil if a thread acts as several strands in it (OpenMP tasks, goroutines): the
+	// program's runtime then decides which thread runs a strand.
 	Witness []Turn
-	// Steps make the two accesses after that, in either order.
+	// Steps execute the two accesses after the witness, in either order.
 	Steps [2]Turn
 }
 
-// Turn is a stretch of a schedule: the thread runs until it has had, since it began,
-// so many events (those of event.Kind.IsStep) and so many plain accesses.
+// Turn is a part of a schedule. The thread runs until it has had, since its start, this
+// many events (those of event.Kind.IsStep) and this many plain accesses.
 type Turn struct {
 	Thread   event.ThreadID
 	Events   uint64
@@ -49,24 +49,24 @@ type Turn struct {
 // Result is what a run predicts.
 type Result struct {
 	Races []Race // in the order in which the run met the pairs
-	// Pairs is how many static pairs were examined: those that conflict without a
-	// common mutex and did not race in the run. Undecided is how many of these had
+	// Pairs is the number of static pairs that were examined: those that conflict without
+	// a common mutex and did not race in the run. Undecided is how many of them had
 	// instances that were not examined.
 	Pairs, Undecided int
-	// Deadlocks are those that another schedule of the same events reaches.
+	// Deadlocks are the deadlocks that another schedule of the same events reaches.
 	Deadlocks []Deadlock
 }
 
-// instances is how many instances of a static pair are examined: half of them the
-// first, half the last of the run.
+// instances is the number of examined instances of a static pair: half of them are the
+// first ones of the run, and half the last ones.
 const instances = 16
 
-// budget bounds the nodes that all closures together visit.
+// budget limits the nodes that all closures together visit.
 const budget = 4 << 30
 
-// Find predicts the races of a run. If the run is too large the result is about its
-// beginning, and the error is ErrTooLarge; if ctx is cancelled the result has what
-// was found until then.
+// Find predicts the races of a run. If the run is too large, the result is about its
+// beginning, and the error is ErrTooLarge. If ctx is done early, the result has what was
+// found until then.
 func Find(ctx context.Context, src order.Source, opts order.Options) (*Result, error) {
 	r := newRecord()
 	err := order.Watch(ctx, src, opts, r)
@@ -99,10 +99,10 @@ func Find(ctx context.Context, src order.Source, opts order.Options) (*Result, e
 // Name is the name of the order by which [Analyze] reports races.
 const Name = "osr"
 
-// Analyze returns the races that a run predicts, as package race returns those that
-// it shows: what the run did at the two accesses is described, and Dynamic is 1. The
-// second result is the predictions, in the same order. When not all could be looked
-// for, the error is a [*race.Partial] with those that were found.
+// Analyze returns the races that a run predicts in the form in which package race returns
+// the races of a run: it describes what the run did at the two accesses, and Dynamic is
+// 1. The second result has the predictions in the same order. If the search was not
+// complete, the error is a [*race.Partial] with the races found.
 func Analyze(ctx context.Context, t *cdr.Trace, opts race.Options) (*race.Result, []Race, error) {
 	res, all, err := AnalyzeWith(ctx, t, opts, &race.Result{})
 	found := all.Races
@@ -119,16 +119,16 @@ func Analyze(ctx context.Context, t *cdr.Trace, opts race.Options) (*race.Result
 	return res, races, nil
 }
 
-// Predictions are what [AnalyzeWith] finds: of each race of its result the prediction,
-// nil of those that the run showed; and deadlocks.
+// Predictions are what [AnalyzeWith] predicts: for each race of its result the
+// prediction, or nil if the run itself showed the race; and the deadlocks.
 type Predictions struct {
 	Races     []*Race
 	Deadlocks []Deadlock
 }
 
-// AnalyzeWith is [Analyze] of a trace whose races by happens-before are known: the
-// result has those as well. When not all could be looked for, there is a
-// result beside the error.
+// AnalyzeWith is [Analyze] for a trace whose races by happens-before are known. The
+// result includes those. If the search was not complete, it returns both a result and an
+// error.
 func AnalyzeWith(ctx context.Context, t *cdr.Trace, opts race.Options, exact *race.Result) (*race.Result, Predictions, error) {
 	found, err := Find(ctx, t, order.Options{Atomics: opts.Atomics, Program: opts.Program, TLSSize: opts.TLSSize})
 	if len(found.Races) == 0 {

@@ -13,7 +13,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// place is that of an access of a made-up run.
+// place is the place of an access of a made-up run.
 func place(m *madeup.Moment) race.Place {
 	if m.Site.Access == event.Write {
 		return race.Place{PC: m.Site.PC, Op: replay.Write}
@@ -28,8 +28,8 @@ func keyOf(a, b race.Place) pairKey {
 	return pairKey{a, b}
 }
 
-// truth is the static pairs of a run that did not race in it and that are next to
-// each other in some correct reordering; ok says that all reorderings were looked at.
+// truth returns the static pairs of a run that did not race in it and that are adjacent
+// in some correct reordering. ok says that all reorderings were examined.
 func truth(m *madeup.Run) (predictable map[pairKey]bool, ok bool) {
 	all := m.Linear()
 	hard, hb, _ := madeup.Orders(all)
@@ -59,8 +59,9 @@ func truth(m *madeup.Run) (predictable map[pairKey]bool, ok bool) {
 	return predictable, !b.TooMany
 }
 
-// TestAgainstReorderings: each prediction is a race in some correct reordering of
-// the run, and its witness is one; all that any reordering shows is predicted.
+// TestAgainstReorderings checks that each prediction is a race in some correct reordering
+// of the run, that its witness is such a reordering, and that everything that any
+// reordering shows is predicted.
 func TestAgainstReorderings(t *testing.T) {
 	n := 3000
 	if !cross.Long() {
@@ -112,15 +113,15 @@ func TestAgainstReorderings(t *testing.T) {
 	}
 }
 
-// followed is where the threads of a run are after a witness.
+// followed says where the threads of a run are after a witness.
 type followed struct {
 	all     []madeup.Moment
-	threads [][]int // moments of each
-	next    []int   // of threads
+	threads [][]int // the moments of each thread
+	next    []int   // index of the next moment of each thread
 	holder  map[uint64]int
 }
 
-// at is the next moment of a thread; nil at its end.
+// at returns the next moment of a thread, or nil at its end.
 func (f *followed) at(t event.ThreadID) *madeup.Moment {
 	if f.next[t] == len(f.threads[t]) {
 		return nil
@@ -128,7 +129,7 @@ func (f *followed) at(t event.ThreadID) *madeup.Moment {
 	return &f.all[f.threads[t][f.next[t]]]
 }
 
-// follow lets a run go as a witness says, and says what is wrong with it.
+// follow advances a run as a witness says, and returns what is wrong with the witness.
 func follow(m *madeup.Run, witness []Turn) (*followed, string) {
 	all := m.Linear()
 	threads := make([][]int, m.NumThreads())
@@ -182,7 +183,7 @@ func follow(m *madeup.Run, witness []Turn) (*followed, string) {
 	return &followed{all, threads, next, holder}, ""
 }
 
-// wrong says what is wrong with the witness of a race.
+// wrong returns what is wrong with the witness of a race.
 func wrong(m *madeup.Run, r *Race) string {
 	f, why := follow(m, r.Witness)
 	if why != "" {
@@ -200,7 +201,7 @@ func wrong(m *madeup.Run, r *Race) string {
 	return ""
 }
 
-// wrongDeadlock says what is wrong with the witness of a deadlock.
+// wrongDeadlock returns what is wrong with the witness of a deadlock.
 func wrongDeadlock(m *madeup.Run, d *Deadlock) string {
 	f, why := follow(m, d.Witness)
 	if why != "" {
@@ -208,7 +209,7 @@ func wrongDeadlock(m *madeup.Run, d *Deadlock) string {
 	}
 	for i, w := range d.Waits {
 		n, by := f.at(w.Thread), d.Waits[(i+1)%len(d.Waits)]
-		for n != nil && !n.IsEvent { // accesses that no other conflicts with
+		for n != nil && !n.IsEvent { // accesses without a conflicting access
 			f.next[w.Thread]++
 			n = f.at(w.Thread)
 		}
@@ -223,9 +224,9 @@ func wrongDeadlock(m *madeup.Run, d *Deadlock) string {
 	return ""
 }
 
-// TestDeadlocksAgainstReorderings: each deadlock is one in a correct reordering of the
-// run, and its witness leads there; all runs of which some reordering deadlocks are
-// said to.
+// TestDeadlocksAgainstReorderings checks that each deadlock is one in a correct
+// reordering of the run, that its witness leads there, and that a deadlock is predicted
+// for all runs of which some reordering deadlocks.
 func TestDeadlocksAgainstReorderings(t *testing.T) {
 	n := 3000
 	if !cross.Long() {
@@ -275,7 +276,8 @@ func TestDeadlocksAgainstReorderings(t *testing.T) {
 	}
 }
 
-// readsFrom is, of each read and byte, 1 + the write that it reads from, 0 for none.
+// readsFrom returns, for each read and byte, 1 + the write that it reads from, or 0 for
+// none.
 func readsFrom(all []madeup.Moment) []map[uint64]int {
 	from, last := make([]map[uint64]int, len(all)), map[uint64]int{}
 	for i := range all {

@@ -11,10 +11,10 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// nodeID is the number of a node: its place in the run.
+// nodeID is the number of a node, which is its position in the run.
 type nodeID int32
 
-// none is no node.
+// none is not a node.
 const none nodeID = -1
 
 // laneID is the number of a strand of the hard order.
@@ -23,7 +23,7 @@ type laneID int32
 type kind uint8
 
 const (
-	other  kind = iota // an event that orders, or nothing but a place
+	other  kind = iota // an event that orders, or only a position
 	access             // to bytes of a granule
 	lock
 	unlock
@@ -31,15 +31,15 @@ const (
 
 // node is an event, or the part of an access that is in one granule.
 type node struct {
-	obj    uint64 // of an access the granule, of lock and unlock the mutex
-	events uint64 // of the thread that schedules count, up to and with the node
-	count  uint64 // plain accesses of the thread, up to and with the node
+	obj    uint64 // of an access: the granule; of lock and unlock: the mutex
+	events uint64 // events of the thread that schedules count, up to and including the node
+	count  uint64 // plain accesses of the thread, up to and including the node
 	thread event.ThreadID
 	lane   laneID
-	pos    int32 // in the lane
-	// What must come before it besides the nodes before it in its lane ends at
-	// needs in record.needs, and begins where the previous node's ends. From reads
-	// on it is the writes that an access reads from.
+	pos    int32 // position in the lane
+	// The nodes that must come before it, apart from the preceding nodes of its lane.
+	// They end at needs in record.needs, and begin where those of the previous node end.
+	// From reads on, they are the writes that an access reads from.
 	reads, needs uint32
 	kind         kind
 	mask         uint8 // of an access
@@ -55,8 +55,8 @@ type record struct {
 	states     []laneState
 	granules   map[uint64]*granule
 	pairs      map[pairKey]*pair
-	met        []*pair  // pairs, in the order in which the run met them
-	counts     []uint64 // by thread: plain accesses so far, as far as is known
+	met        []*pair  // in the order in which the run met them
+	counts     []uint64 // by thread: plain accesses so far, as far as known
 	events     []uint64 // by thread: events so far that schedules count
 	signals    map[uint64]nodeID
 	sets       map[string]int32 // sets of mutexes that are held
@@ -65,30 +65,30 @@ type record struct {
 	kinds      map[acquireKey]*acquire
 }
 
-// laneState is what a lane is doing at the moment.
+// laneState is the current state of a lane.
 type laneState struct {
-	clock hb.Clock // hard, as the lane's nodes already need it
-	ends  []nodeID // of each epoch: its last node, or that of an epoch before
+	clock hb.Clock // by the hard order, as the lane's nodes already need it
+	ends  []nodeID // by epoch: its last node, or that of an earlier epoch
 	held  []uint64 // mutexes
 	at    []taken  // where they were locked
 	locks int32    // their set
-	waits uint64   // the condition variable that it waits for, 0: none
+	waits uint64   // the condition variable that it waits for; 0: none
 	since nodeID   // its CondWait
 }
 
-// granule is what is remembered of eight bytes.
+// granule is what is stored about eight bytes.
 type granule struct {
-	writes [8]nodeID // the last of each byte
+	writes [8]nodeID // the last write of each byte
 	past   []past
 }
 
-// past is the last execution of a place by a lane that holds a set of mutexes.
+// past is the last execution of a place by a lane while it held a set of mutexes.
 type past struct {
 	access       order.Access
 	node         nodeID
 	lane         laneID
-	strand       event.StrandID // of happens-before
-	epoch        uint64         // there
+	strand       event.StrandID // by happens-before
+	epoch        uint64         // in that strand
 	hard         uint64         // epoch of the hard order
 	mask, atomic uint8
 	locks        int32
@@ -105,11 +105,11 @@ type instance struct {
 
 // pair is a static pair with some of its instances.
 type pair struct {
-	raced bool // in the run
+	raced bool // raced in the run
 	first []instance
-	last  []instance // a ring
+	last  []instance // a ring buffer
 	next  int
-	more  bool // there are others
+	more  bool // there are further instances
 }
 
 func newRecord() *record {
@@ -120,7 +120,7 @@ func newRecord() *record {
 // Begin implements [order.Watcher].
 func (r *record) Begin(full, hard *hb.Order) { r.full, r.hard = full, hard }
 
-// lane is that of what a thread acts as.
+// lane returns the lane of what a thread acts as.
 func (r *record) lane(t event.ThreadID) laneID {
 	l := laneID(r.hard.Strand(t))
 	for int(l) >= len(r.lanes) {
@@ -129,8 +129,7 @@ func (r *record) lane(t event.ThreadID) laneID {
 	return l
 }
 
-// add appends a node; what it needs has been appended to r.needs, first the hard
-// edges.
+// add appends a node. What it needs was appended to r.needs, the hard edges first.
 func (r *record) add(n node, reads int) (nodeID, error) {
 	if len(r.nodes) >= MaxNodes || len(r.needs) > 4*MaxNodes {
 		return none, ErrTooLarge
@@ -144,7 +143,7 @@ func (r *record) add(n node, reads int) (nodeID, error) {
 	return id, nil
 }
 
-// needed are the hard edges into a node, and the writes that it reads from.
+// needed returns the hard edges into a node, and the writes that it reads from.
 func (r *record) needed(id nodeID) (hard, reads []nodeID) {
 	from := uint32(0)
 	if id > 0 {
@@ -154,8 +153,8 @@ func (r *record) needed(id nodeID) (hard, reads []nodeID) {
 	return r.needs[from:n.reads], r.needs[n.reads:n.needs]
 }
 
-// order appends the hard edges that have come to the lane of a thread since its
-// last node.
+// order appends the hard edges that have come to the lane of a thread since its last
+// node.
 func (r *record) order(t event.ThreadID, l laneID) {
 	st, now := &r.states[l], r.hard.Clock(t)
 	for len(st.clock) < len(now) {
@@ -175,7 +174,7 @@ func (r *record) order(t event.ThreadID, l laneID) {
 	}
 }
 
-// endOf is the last node of a lane in an epoch or before, none if there is none.
+// endOf returns the last node of a lane up to an epoch, or none if there is none.
 func (r *record) endOf(l laneID, epoch uint64) nodeID {
 	ends := r.states[l].ends
 	if epoch < uint64(len(ends)) {
@@ -232,7 +231,7 @@ func (r *record) Event(ev *format.Event) error {
 	return nil
 }
 
-// step counts an event, and returns how many its thread has had.
+// step counts an event, and returns the number of events of its thread so far.
 func (r *record) step(ev *format.Event) uint64 {
 	n := r.eventsOf(ev.Thread)
 	if ev.Kind.IsStep() {
@@ -242,7 +241,7 @@ func (r *record) step(ev *format.Event) uint64 {
 	return n
 }
 
-// eventsOf is how many events a thread has had.
+// eventsOf returns the number of events of a thread so far.
 func (r *record) eventsOf(t event.ThreadID) uint64 {
 	for int(t) >= len(r.events) {
 		r.events = append(r.events, 0)
@@ -258,8 +257,8 @@ func (r *record) Done(ev *format.Event) error {
 	if all := r.lanes[l]; len(all) > 0 {
 		last = all[len(all)-1]
 	}
-	// The event ends the present epoch, if it releases; if not, what comes later
-	// in the epoch replaces this.
+	// The event ends the current epoch if it releases. If not, later nodes of the epoch
+	// replace this one.
 	epoch := r.hard.Epoch(event.StrandID(l))
 	for uint64(len(st.ends)) <= epoch {
 		before := none
@@ -272,7 +271,7 @@ func (r *record) Done(ev *format.Event) error {
 	return nil
 }
 
-// count is how many plain accesses a thread has made.
+// count returns the number of plain accesses of a thread so far.
 func (r *record) count(t event.ThreadID) uint64 {
 	for int(t) >= len(r.counts) {
 		r.counts = append(r.counts, 0)
@@ -280,7 +279,7 @@ func (r *record) count(t event.ThreadID) uint64 {
 	return r.counts[t]
 }
 
-// set is the number of a set of mutexes.
+// set returns the number of a set of mutexes.
 func (r *record) set(held []uint64) int32 {
 	all := slices.Clone(held)
 	slices.Sort(all)
@@ -306,8 +305,8 @@ func (r *record) common(a, b int32) bool {
 	return slices.ContainsFunc(r.locksOf[a], func(obj uint64) bool { return slices.Contains(r.locksOf[b], obj) })
 }
 
-// Life implements [order.Watcher]: what was done to memory before its new life
-// races with nothing in it.
+// Life implements [order.Watcher]: accesses to memory before its new life do not race
+// with anything in that life.
 func (r *record) Life(addr, size uint64) {
 	if size == 0 || addr+size < addr {
 		return
@@ -375,11 +374,11 @@ func (r *record) readsFrom(gr *granule, l laneID, mask uint8) (n int) {
 	return n
 }
 
-// maxLockSets is how many executions of a place by a lane are remembered, besides the
-// last: the last with each set of mutexes.
+// maxLockSets is the number of executions of a place by a lane that are stored in
+// addition to the last one: the last with each set of mutexes.
 const maxLockSets = 4
 
-// compare notes the pairs that an access makes with earlier ones, and the access.
+// compare notes the pairs of an access with earlier ones, and then the access itself.
 func (r *record) compare(gr *granule, p *past, g uint64) {
 	clock, hard := r.full.Clock(p.access.Thread), r.hard.Clock(p.access.Thread)
 	own, kept := -1, 0
@@ -409,8 +408,8 @@ func (r *record) compare(gr *granule, p *past, g uint64) {
 	}
 }
 
-// note takes an instance of a static pair, which raced in the run, or is ordered by
-// the hard order, or neither.
+// note adds an instance of a static pair, which raced in the run, or is ordered by the
+// hard order, or neither.
 func (r *record) note(o, p *past, at uint64, raced, ordered bool) {
 	k := pairKey{o.access.Place, p.access.Place}
 	if comparePlaces(k.a, k.b) > 0 {
@@ -445,8 +444,8 @@ func (r *record) note(o, p *past, at uint64, raced, ordered bool) {
 	}
 }
 
-// candidates are the static pairs that did not race in the run, in the order in
-// which it met them.
+// candidates returns the static pairs that did not race in the run, in the order in which
+// the run met them.
 func (r *record) candidates() (all []*pair) {
 	for _, p := range r.met {
 		if !p.raced && len(p.first) > 0 {
@@ -456,7 +455,7 @@ func (r *record) candidates() (all []*pair) {
 	return all
 }
 
-// all are the instances to examine, in the order of the run.
+// all returns the instances to examine, in the order of the run.
 func (p *pair) all() []instance {
 	return slices.Concat(p.first, p.last[p.next:], p.last[:p.next])
 }

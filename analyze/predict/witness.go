@@ -8,8 +8,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// inOrder reports whether the order of the run is a correct reordering of what has been
-// taken in: no section that is open began before another one of the same mutex.
+// inOrder reports whether the order of the run is a correct reordering of what was taken
+// in: no open section began before another section of the same mutex.
 func (s *search) inOrder() bool {
 	open := map[uint64]nodeID{}
 	for l := range s.open {
@@ -35,7 +35,7 @@ func (s *search) inOrder() bool {
 	return true
 }
 
-// taken is the nodes that have been taken in, in the order of the run.
+// taken returns the nodes that were taken in, in the order of the run.
 func (s *search) taken() []nodeID {
 	var all []nodeID
 	for l, n := range s.in {
@@ -45,13 +45,13 @@ func (s *search) taken() []nodeID {
 	return all
 }
 
-// graph is what comes before what among nodes, by their places in a list.
+// graph is an order of nodes, which are identified by their positions in a list.
 type graph struct {
 	s     *search
 	all   []nodeID
 	place map[nodeID]int32
 	after [][]int32
-	into  []int32 // edges
+	into  []int32 // incoming edges
 }
 
 func (g *graph) edge(a, b nodeID) {
@@ -64,10 +64,10 @@ func (g *graph) edge(a, b nodeID) {
 	g.into[to]++
 }
 
-// sort returns a correct reordering of the nodes that have been taken in, in which
-// the sections that stay open come last of their mutex; nil if that contradicts what
-// else must stay in order (ICSE 2024, the optimistic reordering graph). It is as
-// near to the order of the run as can be.
+// sort returns a correct reordering of the nodes that were taken in, in which sections
+// that stay open are the last of their mutex (ICSE 2024, the optimistic reordering
+// graph). It is as close to the order of the run as possible. sort returns nil if that
+// contradicts what else must stay in order.
 func (s *search) sort() []nodeID {
 	all := s.taken()
 	s.visited += 4 * uint64(len(all))
@@ -117,12 +117,12 @@ func (g *graph) program() {
 	}
 }
 
-// conflicts keeps conflicting accesses in the order of the run, so that each read
-// reads from the same write.
+// conflicts keeps conflicting accesses in the order of the run, so that each read reads
+// from the same write.
 func (g *graph) conflicts() {
 	type state struct {
 		write [8]nodeID
-		reads [8][]nodeID // since
+		reads [8][]nodeID // since the last write
 	}
 	granules := map[uint64]*state{}
 	for _, id := range g.all {
@@ -152,7 +152,7 @@ func (g *graph) conflicts() {
 	}
 }
 
-// sections keeps the sections of each mutex apart: those that end in the order of
+// sections keeps the sections of each mutex apart: first those that end, in the order of
 // the run, then the one that stays open.
 func (g *graph) sections() {
 	open := map[uint64]nodeID{}
@@ -161,7 +161,7 @@ func (g *graph) sections() {
 			open[g.s.r.nodes[q].obj] = q
 		}
 	}
-	last := map[uint64]nodeID{} // the end of the last section
+	last := map[uint64]nodeID{} // the end of the last section of each mutex
 	for _, id := range g.all {
 		n := &g.s.r.nodes[id]
 		switch b, ok := last[n.obj]; n.kind {
@@ -191,7 +191,7 @@ func (s *search) race(in instance) Race {
 	return out
 }
 
-// reordering is the correct reordering that reach has found.
+// reordering returns the correct reordering that reach has found.
 func (s *search) reordering() []nodeID {
 	if s.order == nil {
 		return s.taken()
@@ -199,7 +199,8 @@ func (s *search) reordering() []nodeID {
 	return s.order
 }
 
-// schedule is a reordering as a schedule of threads; nil if there is none.
+// schedule converts a reordering to a schedule of threads. It returns nil if there is
+// none.
 func (s *search) schedule(all []nodeID) []Turn {
 	turns := []Turn{}
 	latest := map[event.ThreadID]nodeID{}
@@ -214,7 +215,7 @@ func (s *search) schedule(all []nodeID) []Turn {
 	return turns
 }
 
-// turns is a reordering as a schedule of threads, up to the two accesses.
+// turns converts a reordering to a schedule of threads, up to the two accesses.
 func (s *search) turns(all []nodeID, in instance) []Turn {
 	turns := s.schedule(all)
 	if turns == nil || in.accesses[0].Thread == in.accesses[1].Thread {
@@ -233,7 +234,7 @@ func (s *search) turns(all []nodeID, in instance) []Turn {
 	return turns
 }
 
-// run appends a turn, or lengthens the last one if it is of the same thread.
+// run appends a turn, or extends the last one if it is of the same thread.
 func run(turns []Turn, t Turn) []Turn {
 	if k := len(turns) - 1; k >= 0 && turns[k].Thread == t.Thread {
 		turns[k].Events, turns[k].Accesses = max(turns[k].Events, t.Events), max(turns[k].Accesses, t.Accesses)

@@ -13,39 +13,41 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Trace is a recorded run. *cdr.Trace is one.
+// Trace is a recorded run. *cdr.Trace implements it.
 type Trace interface {
 	timeline.Source
 	timeline.Places
 	Calls(th event.ThreadID, depth int, visit func(cdr.Call) error) error
 }
 
-// Race is a race to be shown.
+// Race is a race to show.
 type Race struct {
 	timeline.Mark
 	ID             string // R1
 	What           string // the variable
-	Earlier, Later string // what the accesses are and where
+	Earlier, Later string // description and place of each access
 	Dynamic        uint64
 }
 
 // Options of [Export].
 type Options struct {
 	Program string
-	// Depth is how deep calls are shown, in frames from that which a thread began
-	// in. 0: 6; negative: none.
+	// Depth is how many frames of calls are shown, counted from a thread's first
+	// function. 0 means 6, and a negative number none.
 	Depth int
-	// Limit bounds the slices of each thread, and those of calls. 0: 200,000.
-	// What does not fit is told in Stats.
+	// Limit limits the slices of each thread, and separately those of calls. 0 means
+	// 200,000. Stats says what was left out.
 	Limit int
 	Races []Race
-	// Function names code; nil or "": its address is shown.
+	// Function returns the name of code. If it is nil or returns "", the address is
+	// shown.
 	Function func(pc uint64) string
-	// Object names what is waited for; nil or "": its address is shown.
+	// Object returns the name of what a thread waits for. If it is nil or returns "", the
+	// address is shown.
 	Object func(addr uint64) string
 }
 
-// Defaults of [Options].
+// The defaults of [Options].
 const (
 	DefaultDepth = 6
 	DefaultLimit = 200_000
@@ -54,8 +56,8 @@ const (
 // Stats says what was written.
 type Stats struct {
 	Tracks, Slices, Calls int
-	Depth                 int  // of the calls shown: less than asked where there were too many
-	Coarse                bool // slices are sums: there were too many intervals
+	Depth                 int  // of the calls shown; less than Options.Depth if there were too many
+	Coarse                bool // slices are sums, because there were too many intervals
 }
 
 // Export writes a run whose timeline is tl.
@@ -85,14 +87,14 @@ type exporter struct {
 	stats Stats
 }
 
-// The uuids of tracks: of the process, then two for each lane, its own and that of
-// its states.
+// The uuids of tracks: that of the process, then two for each lane, one of its own and
+// one of its states.
 const process = 1
 
 func track(lane int) uint64  { return 2 + 2*uint64(lane) }
 func states(lane int) uint64 { return 3 + 2*uint64(lane) }
 
-// pid is the process of all threads; a thread's id follows from its number.
+// pid is the process of all threads. A thread's id is derived from its number.
 const pid = 1
 
 func (e *exporter) tracks() {
@@ -154,7 +156,7 @@ func (e *exporter) lanes(ctx context.Context) error {
 
 func (e *exporter) interval(to uint64, iv *timeline.Interval) {
 	if iv.State == timeline.Waiting {
-		return // an empty place says it
+		return // an empty place shows that
 	}
 	name := iv.State.String()
 	m := newEvent(sliceBegin, to)
@@ -180,8 +182,8 @@ func (e *exporter) slice(to, from, until uint64, begin message) {
 	e.stats.Slices++
 }
 
-// cells writes the sums of a lane that has too many intervals: each cell under
-// what it was most.
+// cells writes the sums of a lane that has too many intervals. Each cell shows its most
+// frequent state.
 func (e *exporter) cells(to uint64, v *timeline.View, lane *timeline.LaneView) {
 	for i, c := range lane.Cells {
 		name, most := "", uint64(0)
@@ -233,7 +235,7 @@ func (e *exporter) function(pc uint64) string {
 
 var errTooMany = errors.New("too many calls")
 
-// calls writes the functions that threads executed, less deep where there are too
+// calls writes the functions that threads executed, with a smaller depth if there are too
 // many.
 func (e *exporter) calls(ctx context.Context) error {
 	e.stats.Depth = max(e.opts.Depth, 0)
@@ -263,7 +265,7 @@ func (e *exporter) calls(ctx context.Context) error {
 	return nil
 }
 
-// write writes the calls of a thread, the outer ones around the inner ones.
+// write writes the calls of a thread, outer calls around inner ones.
 func (e *exporter) write(ctx context.Context, th event.ThreadID, calls []cdr.Call) error {
 	var insts []timeline.Moment
 	for _, c := range calls {
@@ -288,7 +290,7 @@ func (e *exporter) write(ctx context.Context, th event.ThreadID, calls []cdr.Cal
 		switch {
 		case a.at != b.at:
 			return cmp.Compare(a.at, b.at)
-		case a.begin != b.begin: // what ends here is over before anything begins
+		case a.begin != b.begin: // what ends here ends before anything begins
 			if b.begin {
 				return -1
 			}
@@ -312,7 +314,7 @@ func (e *exporter) write(ctx context.Context, th event.ThreadID, calls []cdr.Cal
 	return nil
 }
 
-// races writes the first and last instances of races: two instants, and an arrow.
+// races writes the first and last instances of races as two instants and an arrow.
 func (e *exporter) races() {
 	for i := range e.opts.Races {
 		r := &e.opts.Races[i]

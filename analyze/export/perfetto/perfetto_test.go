@@ -20,8 +20,8 @@ import (
 	"hindsight/cdr"
 )
 
-// field is a field of a message as the .proto files of Perfetto declare it: those
-// under protos/perfetto/trace, package perfetto.protos.
+// field is a field of a message as declared in Perfetto's .proto files: those under
+// protos/perfetto/trace, package perfetto.protos.
 type field struct {
 	name   string
 	number int32
@@ -55,8 +55,8 @@ var messages = map[string][]field{
 	"DebugAnnotation": {{"uint_value", 3, tUint64, false, ""}, {"string_value", 6, tString, false, ""}, {"name", 10, tString, false, ""}},
 }
 
-// decode reads a trace by the declarations above; a field that they do not have is
-// an error.
+// decode reads a trace by the declarations above. A field that is not in them is an
+// error.
 func decode(t *testing.T, data []byte) []protoreflect.Message {
 	t.Helper()
 	file := &descriptorpb.FileDescriptorProto{Name: proto.String("trace.proto"), Package: proto.String("perfetto.protos"), Syntax: proto.String("proto2")}
@@ -115,9 +115,9 @@ func get(m protoreflect.Message, name string) protoreflect.Value {
 	return m.Get(m.Descriptor().Fields().ByName(protoreflect.Name(name)))
 }
 
-// TestExport reads exports back: every event is on a track that is there, times on a
-// track do not go back, slices are one within the other and sum up to what threads
-// executed, and each race has an arrow with two ends.
+// TestExport reads exports back. Every event must be on an existing track, times on a
+// track must not decrease, slices must be nested and sum up to what threads executed, and
+// each race must have an arrow with two ends.
 func TestExport(t *testing.T) {
 	for _, name := range []string{"bank", "fig7", "sort", "interpreter", "compiler", "race_detached", "race_cond_flag"} {
 		t.Run(name, func(t *testing.T) { checkExport(t, name) })
@@ -168,7 +168,7 @@ func checkExport(t *testing.T, name string) {
 	if sum != tl.End() || stats.Coarse {
 		t.Errorf("threads run for %d, want %d; coarse: %v", sum, tl.End(), stats.Coarse)
 	}
-	if len(x.tracks) != stats.Tracks+1 || x.slices != stats.Slices+stats.Calls { // and the process
+	if len(x.tracks) != stats.Tracks+1 || x.slices != stats.Slices+stats.Calls { // tracks include that of the process
 		t.Errorf("%d tracks and %d slices, of which it says %+v", len(x.tracks), x.slices, stats)
 	}
 	if x.instants != 2*len(marks) || len(x.starts) != len(marks) || len(x.ends) != len(marks) {
@@ -181,7 +181,7 @@ func checkExport(t *testing.T, name string) {
 	}
 }
 
-// shown is what a viewer makes of an export.
+// shown is what a viewer shows of an export.
 type shown struct {
 	tracks           map[uint64]*track
 	starts, ends     map[uint64]uint64 // of arrows, by id
@@ -191,7 +191,7 @@ type shown struct {
 
 // track is a track as far as it was read.
 type track struct {
-	last    uint64 // time of the last slice's edge
+	last    uint64 // time at which the last slice began or ended
 	open    []slice
 	running uint64
 }
@@ -263,8 +263,8 @@ func (x *shown) event(t *testing.T, e protoreflect.Message, at uint64) {
 	}
 }
 
-// TestLimit: with little room, slices are sums of cells and calls are shown less
-// deep.
+// TestLimit checks that with little room, slices are sums of cells, and calls are shown
+// less deep.
 func TestLimit(t *testing.T) {
 	trace := recorded.Example(t, "bank", 1)
 	tl, err := timeline.Build(t.Context(), trace, timeline.Options{Intervals: 100})
@@ -282,8 +282,8 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestCalls: passing over what is too deep does not change the rest, and the
-// function that a thread begins in lasts as long as the thread.
+// TestCalls checks that leaving out deep calls does not change the rest, and that a
+// thread's first function lasts as long as the thread.
 func TestCalls(t *testing.T) {
 	for _, name := range []string{"bank", "fig7", "race_counter"} {
 		trace := recorded.Example(t, name, 1)

@@ -56,7 +56,7 @@ const (
 // sequence is the number of the only sequence of packets.
 const sequence = 1
 
-// message is a message in the making.
+// message is a message that is being built.
 type message []byte
 
 func (m *message) varint(field protowire.Number, v uint64) {

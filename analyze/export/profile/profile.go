@@ -21,20 +21,20 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Image names code. *image.Space is one.
+// Image names code. *image.Space implements it.
 type Image interface {
 	Frames(pc uint64) []image.Frame
 	Func(pc uint64) (image.Symbol, bool)
 }
 
-// Trace is a recorded run. *cdr.Trace is one.
+// Trace is a recorded run. *cdr.Trace implements it.
 type Trace interface {
 	timeline.Source
 	Sample(th event.ThreadID, unit cdr.Unit, period uint64, visit func(pcs []uint64, n uint64) error) error
 	EventStack(th event.ThreadID, index uint64) ([]uint64, error)
 }
 
-// Race is a race to be counted.
+// Race is a race to count.
 type Race struct {
 	Thread  event.ThreadID
 	Stack   []uint64 // of the later access, in the form of [cdr.Trace.AccessStack]
@@ -43,11 +43,11 @@ type Race struct {
 
 // Options of [Build].
 type Options struct {
-	// Samples is how many samples of instructions and of accesses are taken at
-	// most, of all threads together. 0: 50,000.
+	// Samples is the largest number of samples taken, of instructions and of accesses
+	// each, for all threads together. 0 means 50,000.
 	Samples uint64
 	Races   []Race
-	Arch    *archinfo.Summary // of modelled caches; nil: none were modelled
+	Arch    *archinfo.Summary // of modelled caches; nil if none were modelled
 	Comment string
 }
 
@@ -70,7 +70,7 @@ var types = [columns][2]string{
 	{"races", "count"},
 }
 
-// Profile is where things happened, by thread and call stack.
+// Profile says where things happened, by thread and call stack.
 type Profile struct {
 	img     Image
 	samples map[string]*sample
@@ -80,18 +80,18 @@ type Profile struct {
 
 type sample struct {
 	thread event.ThreadID
-	pcs    []uint64 // innermost first
+	pcs    []uint64 // the innermost first
 	values [columns]uint64
 }
 
 const (
 	defaultSamples = 50_000
-	// exactWaits is how many waits are told by their own stacks; those after take
-	// that of an earlier wait at the same call in the same thread.
+	// exactWaits is the number of waits that get their own stacks. Later waits get the
+	// stack of an earlier wait at the same call in the same thread.
 	exactWaits = 20_000
 )
 
-// Build makes a profile of a run.
+// Build returns the profile of a run.
 func Build(ctx context.Context, t Trace, img Image, opts Options) (*Profile, error) {
 	p := &Profile{img: img, samples: map[string]*sample{}, comment: opts.Comment}
 	limit := cmp.Or(opts.Samples, defaultSamples)
@@ -177,7 +177,7 @@ func (p *Profile) add(t event.ThreadID, pcs []uint64, column int, n uint64) {
 	}
 }
 
-// ordered are the samples in an order that does not change.
+// ordered returns the samples in a fixed order.
 func (p *Profile) ordered() []*sample {
 	var out []*sample
 	for _, key := range slices.Sorted(maps.Keys(p.samples)) {
@@ -186,8 +186,8 @@ func (p *Profile) ordered() []*sample {
 	return out
 }
 
-// site is the address that a frame of a stack is looked up at: all but the first
-// are return addresses, which may lie after the function that calls.
+// site returns the address at which to look up a frame of a stack. All frames but the
+// first are return addresses, which may lie after the calling function.
 func site(pcs []uint64, i int) uint64 {
 	if i > 0 && pcs[i] > 0 {
 		return pcs[i] - 1
@@ -195,7 +195,7 @@ func site(pcs []uint64, i int) uint64 {
 	return pcs[i]
 }
 
-// WritePprof writes the profile in pprof's form, compressed.
+// WritePprof writes the profile in the compressed form of pprof.
 func (p *Profile) WritePprof(w io.Writer) error {
 	out := &profile.Profile{Period: int64(p.period), PeriodType: &profile.ValueType{Type: "instructions", Unit: "count"}, DefaultSampleType: types[instructions][0]}
 	for _, t := range types {
@@ -221,7 +221,7 @@ func (p *Profile) WritePprof(w io.Writer) error {
 	return out.Write(w)
 }
 
-// places are the locations and functions of a profile.
+// places has the locations and functions of a profile.
 type places struct {
 	img       Image
 	out       *profile.Profile
@@ -253,8 +253,8 @@ func (x *places) function(name, file string) *profile.Function {
 	return f
 }
 
-// frames are the functions at an address, the innermost of those that were
-// inlined there first; by the symbol, or the address, where nothing is known.
+// frames returns the functions at an address, the innermost inlined one first. If nothing
+// is known, it uses the symbol or the address.
 func frames(img Image, pc uint64) []image.Frame {
 	if list := img.Frames(pc); len(list) > 0 && list[0].Function != "" {
 		return list
@@ -265,8 +265,8 @@ func frames(img Image, pc uint64) []image.Frame {
 	return []image.Frame{{Function: fmt.Sprintf("0x%x", pc)}}
 }
 
-// WriteFolded writes the instructions as folded stacks, a line each: thread and
-// functions from the outermost on, with semicolons between, and a count.
+// WriteFolded writes the instructions as folded stacks, one line for each: thread and
+// functions from the outermost on, separated by semicolons, and a count.
 func (p *Profile) WriteFolded(w io.Writer) error {
 	counts := map[string]uint64{}
 	for _, s := range p.samples {

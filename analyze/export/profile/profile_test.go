@@ -30,7 +30,7 @@ func build(t *testing.T, trace *cdr.Trace, opts profile.Options) *profile.Profil
 	return p
 }
 
-// sums are the sums of the columns of a profile, read back.
+// sums returns the sums of the columns of a profile, read back.
 func sums(t *testing.T, p *profile.Profile) (map[string]int64, []byte) {
 	t.Helper()
 	var out bytes.Buffer
@@ -50,8 +50,8 @@ func sums(t *testing.T, p *profile.Profile) (map[string]int64, []byte) {
 	return sum, out.Bytes()
 }
 
-// TestSums: whether sampled or counted one by one, columns sum up to what the run
-// executed.
+// TestSums checks that columns sum up to what the run executed, whether sampled or
+// counted one by one.
 func TestSums(t *testing.T) {
 	trace := recorded.Example(t, "bank", 1)
 	var insts, accesses uint64
@@ -66,8 +66,8 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// TestExact: counted one by one, each basic block has as many instructions as its
-// executions have.
+// TestExact checks that each basic block has as many instructions as its executions have,
+// if they are counted one by one.
 func TestExact(t *testing.T) {
 	trace := recorded.Example(t, "fig7", 1)
 	for _, th := range trace.Threads() {
@@ -93,7 +93,8 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// TestFolded: lines have the form of folded stacks and sum up to the instructions.
+// TestFolded checks that lines have the form of folded stacks and sum up to the
+// instructions.
 func TestFolded(t *testing.T) {
 	trace := recorded.Example(t, "bank", 1)
 	var out bytes.Buffer

@@ -1,27 +1,26 @@
-// Package layer records which strands touched which parts of a page of memory,
-// for all strands at once: a page has a few layers, and each layer is the set
-// of parts that one strand accessed in one epoch. The sieve of package race
-// (whose parts are bytes) and the contest of package order (whose parts are
-// granules of eight bytes) share it. They differ in what orders two accesses
-// and in how they handle a page with too many layers.
+// Package layer records which strands touched which parts of a page of memory, for all
+// strands at once. A page has a few layers, and each layer is the set of parts that one
+// strand accessed in one epoch. The sieve of package race (whose parts are bytes) and the
+// contest of package order (whose parts are granules of eight bytes) share it. They
+// differ in what orders two accesses and in how they handle a page with too many layers.
 //
-// For each part it stores only what FastTrack stores (Flanagan and Freund, PLDI
-// 2009): the last write and the unordered reads since.
+// For each part it stores only what FastTrack stores (Flanagan and Freund, PLDI 2009):
+// the last write and the unordered reads since.
 package layer
 
 import "hindsight/tracefmt/event"
 
-// Words is how many words a set has at most.
+// Words is the largest number of words in a set.
 const Words = 64
 
-// Set is a set of parts of a page, a bit each: in words Lo to Hi, those of the
-// others do not count.
+// Set is a set of parts of a page, with a bit for each, in words Lo to Hi. The other
+// words are undefined.
 type Set struct {
 	W      [Words]uint64
 	Lo, Hi int
 }
 
-// Any reports whether there is one.
+// Any reports whether the set has a part.
 func (d *Set) Any() bool {
 	var all uint64
 	for w := d.Lo; w <= d.Hi; w++ {
@@ -30,7 +29,7 @@ func (d *Set) Any() bool {
 	return all != 0
 }
 
-// Without takes parts out of the set. None is an empty set.
+// Without removes parts from the set. A nil none is an empty set.
 func (d *Set) Without(b []uint64) {
 	if b == nil {
 		return
@@ -40,10 +39,10 @@ func (d *Set) Without(b []uint64) {
 	}
 }
 
-// Stamp is a strand and an epoch of it.
+// Stamp is a strand and one of its epochs.
 type Stamp uint64
 
-// strandBits are enough for all threads and all tasks in no order.
+// strandBits is enough for all threads and for all unordered tasks.
 const strandBits = 17
 
 // NewStamp returns the stamp of a strand in an epoch.
@@ -51,56 +50,57 @@ func NewStamp(strand event.StrandID, epoch uint64) Stamp {
 	return Stamp(epoch<<strandBits | uint64(strand)&(1<<strandBits-1))
 }
 
-// Strand is the strand of the stamp.
+// Strand returns the strand of the stamp.
 func (s Stamp) Strand() event.StrandID { return event.StrandID(s & (1<<strandBits - 1)) }
 
-// Epoch is the strand's own component of its clock.
+// Epoch returns the strand's own component of its clock.
 func (s Stamp) Epoch() uint64 { return uint64(s >> strandBits) }
 
-// Access says who accesses memory, and how.
+// Access says which strand accesses memory, and how.
 type Access struct {
 	ID    Stamp
 	Write bool
 }
 
-// Layer is the parts of a page that a strand accessed in an epoch.
+// Layer has the parts of a page that a strand accessed in an epoch.
 type Layer struct {
 	Access
-	Cut    uint64 // 1-based place in S_synch of the first allocation since, or 0
+	Cut    uint64 // 1-based position in S_synch of the first allocation since, or 0
 	lo, hi uint8
-	bits   []uint64 // of the whole page
+	bits   []uint64 // one for each part of the page
 }
 
-// Relation relates an earlier access to the current one.
+// Relation is the relation between an earlier access and the current one.
 type Relation uint8
 
 const (
-	// Apart are two accesses both of which may matter to what comes.
+	// Apart means that both accesses may matter for later ones.
 	Apart Relation = iota
-	// Covered is an earlier access that nothing to come can be in conflict with
-	// without being so with the present one.
+	// Covered means that every later access in conflict with the earlier access is in
+	// conflict with the current one too.
 	Covered
-	// Conflict is what the client looks for.
+	// Conflict means that the client looks for such a pair.
 	Conflict
 )
 
-// Page is the layers of a page.
+// Page has the layers of a page.
 type Page struct {
 	Layers []Layer
-	// Found is the parts with a conflict, of which nothing more is remembered;
-	// nil: there are none.
+	// Found has the parts with a conflict, about which nothing more is stored; nil if
+	// there are none.
 	Found []uint64
 	words int
 }
 
-// New returns a page without layers, with 64 parts a word.
+// New returns a page without layers. Each word has 64 parts.
 func New(words int) Page { return Page{words: words} }
 
-// Touch takes the present access to the parts d: it finds those with a conflict,
-// forgets what the access covers, and leaves in d what is to be remembered of it.
+// Touch adds the current access to the parts d. It finds the parts with a conflict,
+// removes what the access covers, and leaves in d the parts of the access that are to be
+// stored.
 func (p *Page) Touch(d *Set, a Access, relate func(*Layer) Relation) {
 	d.Without(p.Found)
-	for i := range p.Layers { // what was done already
+	for i := range p.Layers { // the earlier accesses
 		if l := &p.Layers[i]; l.ID == a.ID && l.Cut == 0 && (l.Write || !a.Write) {
 			d.Without(l.bits)
 		}
@@ -130,7 +130,7 @@ func (p *Page) Touch(d *Set, a Access, relate func(*Layer) Relation) {
 	}
 }
 
-// remove takes parts out of the layer; it reports whether nothing is left.
+// remove removes parts from the layer. It reports whether nothing is left.
 func (l *Layer) remove(d *Set) bool {
 	from, to := max(int(l.lo), d.Lo), min(int(l.hi), d.Hi)
 	var common uint64
@@ -150,7 +150,7 @@ func (l *Layer) remove(d *Set) bool {
 	return left == 0
 }
 
-// mark puts what the layer and the set have in common with what was found.
+// mark adds the common parts of the layer and the set to Found.
 func (p *Page) mark(l *Layer, d *Set) (hit bool) {
 	for w := max(d.Lo, int(l.lo)); w <= min(d.Hi, int(l.hi)); w++ {
 		if b := l.bits[w] & d.W[w]; b != 0 {
@@ -161,8 +161,7 @@ func (p *Page) mark(l *Layer, d *Set) (hit bool) {
 	return hit
 }
 
-// FindWord puts parts of a word with what was found. What is remembered of them
-// stays.
+// FindWord adds parts of a word to Found. What is stored about them stays.
 func (p *Page) FindWord(w int, parts uint64) {
 	if p.Found == nil {
 		p.Found = make([]uint64, p.words)
@@ -170,7 +169,7 @@ func (p *Page) FindWord(w int, parts uint64) {
 	p.Found[w] |= parts
 }
 
-// Find puts parts with what was found, and forgets what is known of them.
+// Find adds parts to Found, and removes what is stored about them.
 func (p *Page) Find(d *Set) {
 	for w := d.Lo; w <= d.Hi; w++ {
 		p.FindWord(w, d.W[w])
@@ -178,7 +177,7 @@ func (p *Page) Find(d *Set) {
 	p.clean()
 }
 
-// clean forgets what is known of the parts that were found.
+// clean removes what is stored about the parts in Found.
 func (p *Page) clean() {
 	d := Set{Hi: p.words - 1}
 	copy(d.W[:], p.Found)
@@ -191,7 +190,7 @@ func (p *Page) clean() {
 	p.Keep(kept)
 }
 
-// Keep keeps only the layers at the beginning.
+// Keep keeps only the first n layers.
 func (p *Page) Keep(kept []Layer) {
 	clear(p.Layers[len(kept):])
 	p.Layers = kept
@@ -220,7 +219,7 @@ func (p *Page) add(d *Set, a Access, cut uint64) {
 	p.Layers = append(p.Layers, l)
 }
 
-// Merge adds the parts of layer m to l, which represents both from then on.
+// Merge adds the parts of layer m to l, which from then on stands for both.
 func (l *Layer) Merge(m *Layer) {
 	for w := int(m.lo); w <= int(m.hi); w++ {
 		l.bits[w] |= m.bits[w]
@@ -229,8 +228,8 @@ func (l *Layer) Merge(m *Layer) {
 	l.ID, l.Cut = max(l.ID, m.ID), max(l.Cut, m.Cut)
 }
 
-// Cut begins new lives of parts at place at of S_synch: what is known of them
-// is from then on of an earlier life.
+// Cut begins new lives of parts at position at of S_synch. What is stored about them
+// belongs to an earlier life from then on.
 func (p *Page) Cut(d *Set, at uint64) {
 	for i := range len(p.Layers) {
 		l := &p.Layers[i]
@@ -252,7 +251,7 @@ func (p *Page) Cut(d *Set, at uint64) {
 	}
 }
 
-// Each calls f with the words of the layer that may have parts.
+// Each calls f for the words of the layer that may have parts.
 func (l *Layer) Each(f func(w int, parts uint64)) {
 	for w := int(l.lo); w <= int(l.hi); w++ {
 		if l.bits[w] != 0 {
@@ -261,8 +260,8 @@ func (l *Layer) Each(f func(w int, parts uint64)) {
 	}
 }
 
-// Within calls f for the pages numbered first to last, both included, in time
-// that does not follow how far they lie apart.
+// Within calls f for the pages with numbers from first to last (inclusive). Its time does
+// not depend on the distance between first and last.
 func Within[P any](pages map[uint64]P, first, last uint64, f func(number uint64, p P)) {
 	if last-first > uint64(len(pages)) {
 		for number, p := range pages {

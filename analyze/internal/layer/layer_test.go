@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestAgainstLists holds a page against a list of accesses for each part.
+// TestAgainstLists compares a page with a list of accesses for each part.
 func TestAgainstLists(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -63,7 +63,7 @@ func TestAgainstLists(t *testing.T) {
 	}
 }
 
-// stands is an arbitrary relation that looks at all that a client may look at.
+// stands is an arbitrary relation that uses everything a client may use.
 func stands(l *Layer, now Access) Relation {
 	switch before := (l.ID^now.ID)&1 == 0; {
 	case before && (now.Write || !l.Write):
@@ -99,7 +99,7 @@ func take(list []Layer, now Access) (kept []Layer, found bool) {
 func anySet(rng *rand.Rand, words int) (d Set) {
 	d.Lo = rng.IntN(words)
 	d.Hi = d.Lo + rng.IntN(words-d.Lo)
-	for w := range d.W { // those outside do not count
+	for w := range d.W { // the words outside are undefined
 		d.W[w] = rng.Uint64() & rng.Uint64() & rng.Uint64()
 	}
 	return d

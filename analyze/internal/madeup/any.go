@@ -7,7 +7,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// kinds are the events that runs of anything have.
+// kinds are the kinds of events in runs of anything.
 var kinds = []event.Kind{
 	event.MutexLock, event.MutexUnlock, event.MutexLock, event.MutexUnlock, event.ReadLock, event.ReadUnlock, event.WriteLock, event.WriteUnlock,
 	event.BarrierEnter, event.BarrierLeave, event.SemPost, event.SemWait, event.OnceDone, event.OnceSeen,
@@ -15,10 +15,10 @@ var kinds = []event.Kind{
 	event.Alloc, event.Free, event.CondSignal, event.Map, event.RangeRead, event.RangeWrite,
 }
 
-// Anything makes up a run of n steps: any events in any order, whether they
-// make sense or not, with accesses between them. An access to two granules, of
-// which one has begun a new life and the other has not, is more than STD can
-// tell: there are either no such accesses or no such new lives.
+// Anything makes up a run of n steps: any events in any order, whether they make sense or
+// not, with accesses between them. STD cannot express an access to two granules if only
+// one of them has begun a new life. Therefore a run has either no such accesses or no
+// such new lives.
 func Anything(rng *rand.Rand, n int) *Run {
 	narrow := rng.IntN(2) == 0
 	threads := 2 + rng.IntN(4)

@@ -2,10 +2,10 @@ package madeup
 
 import "hindsight/tracefmt/event"
 
-// Choose returns a number below n: at random, or as a fuzzer says.
+// Choose returns a number below n, at random or as a fuzzer decides.
 type Choose func(n int) int
 
-// Bytes chooses by the bytes of a text, and 0 after its end.
+// Bytes chooses by the bytes of b, and returns 0 after its end.
 func Bytes(text []byte) Choose {
 	return func(n int) int {
 		if len(text) == 0 || n <= 1 {
@@ -17,7 +17,7 @@ func Bytes(text []byte) Choose {
 	}
 }
 
-// program is what is known of the threads while a program is made up.
+// program is the state of the threads while a program is made up.
 type program struct {
 	*Run
 	choose  Choose
@@ -38,9 +38,9 @@ const (
 	ended
 )
 
-// Program makes up a run that makes sense: up to four threads that lock, wait
-// at a barrier and on a semaphore, begin and end each other, and access a few
-// variables of four and eight bytes. steps bounds its length.
+// Program makes up a run that makes sense: up to four threads that lock, wait at a
+// barrier and on a semaphore, begin and end each other, and access a few variables of
+// four and eight bytes. steps limits its length.
 func Program(choose Choose, steps int) *Run {
 	threads := 2 + choose(3)
 	p := &program{Run: New(threads), choose: choose, state: make([]int, threads), waiting: make([]bool, threads), owner: map[uint64]int{}, parties: 2 + choose(threads-1)}
@@ -110,7 +110,7 @@ func (p *program) fork(t int) {
 	}
 }
 
-// end ends a thread, after the main thread's joining those that have ended.
+// end ends a thread. The main thread first joins the threads that have ended.
 func (p *program) end(t int) {
 	for u, s := range p.state {
 		if s == ended {
@@ -123,7 +123,7 @@ func (p *program) end(t int) {
 	}
 }
 
-// enter enters the barrier if enough others can.
+// enter enters the barrier if enough other threads can.
 func (p *program) enter(t int) {
 	can := len(p.arrived)
 	for u, s := range p.state {
@@ -143,7 +143,7 @@ func (p *program) enter(t int) {
 	}
 }
 
-// leave leaves the barrier if all have come.
+// leave leaves the barrier if all threads have arrived.
 func (p *program) leave(t int) {
 	for i, u := range p.leaving {
 		if u == t {
@@ -155,7 +155,7 @@ func (p *program) leave(t int) {
 	}
 }
 
-// generation is that of the barrier which the thread entered last.
+// generation returns the generation of the barrier that the thread entered last.
 func (p *program) generation(t int) uint64 {
 	for i := len(p.events) - 1; ; i-- {
 		if e := &p.events[i]; int(e.Thread) == t && e.Kind == event.BarrierEnter {

@@ -2,10 +2,11 @@ package madeup
 
 import "hindsight/tracefmt/event"
 
-// Relation says of the moments of a run, by number, which comes before which.
+// Relation says which moments of a run come before which. Moments are identified by
+// number.
 type Relation [][]bool
 
-// NewRelation relates none of n moments.
+// NewRelation returns the empty relation of n moments.
 func NewRelation(n int) Relation {
 	r := make(Relation, n)
 	for i := range r {
@@ -14,7 +15,7 @@ func NewRelation(n int) Relation {
 	return r
 }
 
-// Close makes r transitive, given that it only leads forward.
+// Close makes r transitive. r must only lead forward.
 func (r Relation) Close() {
 	for j := range r {
 		for i := j - 1; i >= 0; i-- {
@@ -29,8 +30,8 @@ func (r Relation) Close() {
 
 func (a *Moment) end() uint64 { return a.Address + uint64(a.Site.Size) }
 
-// Conflicts reports whether two accesses of different threads have a byte in common
-// that one of them writes.
+// Conflicts reports whether two accesses of different threads have a common byte that one
+// of them writes.
 func (a *Moment) Conflicts(b *Moment) bool {
 	return !a.IsEvent && !b.IsEvent && a.Thread != b.Thread && a.Address < b.end() && b.Address < a.end() &&
 		(a.Site.Access == event.Write || b.Site.Access == event.Write)

@@ -6,22 +6,21 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Reorderings looks through the reorderings of a run: all orders in which each thread
-// does a prefix of what it did, nothing comes before what it must follow, no two
-// threads hold a mutex at once, and each read reads from the write that it read
-// from in the run.
+// Reorderings enumerates the reorderings of a run. A reordering is an order in which each
+// thread does a prefix of what it did, nothing comes before what it must follow, no two
+// threads hold a mutex at once, and each read reads from the same write as in the run.
 type Reorderings struct {
 	all     []Moment
 	threads [][]int          // moments, by thread
 	must    Relation         // what precedes what in every reordering
-	from    []map[uint64]int // of each read, by byte: the write, -1 for none
+	from    []map[uint64]int // of each read, by byte: the write, or -1
 	seen    map[string]bool
 	visit   func(*Reordering)
-	TooMany bool // not all reorderings were looked at
+	TooMany bool // not all reorderings were visited
 }
 
-// Reordering is a moment of one: how far each thread has come, who wrote each
-// byte last, who holds each mutex.
+// Reordering is a moment of a reordering: how far each thread has come, which write was
+// the last to each byte, and which thread holds each mutex.
 type Reordering struct {
 	at     []int
 	last   map[uint64]int
@@ -30,7 +29,8 @@ type Reordering struct {
 
 const maxReorderings = 60_000
 
-// NewReorderings are those of a run in one order that keep the order of must.
+// NewReorderings returns the reorderings of a run in linear order that keep the order of
+// must.
 func NewReorderings(all []Moment, must Relation) *Reorderings {
 	b := &Reorderings{all: all, must: must, seen: map[string]bool{}, from: make([]map[uint64]int, len(all))}
 	last := map[uint64]int{}
@@ -63,7 +63,7 @@ func (b *Reorderings) Run(visit func(*Reordering)) {
 	b.step(&Reordering{make([]int, len(b.threads)), map[uint64]int{}, map[uint64]int{}})
 }
 
-// Next is what a thread does next, -1 at its end.
+// Next returns the next moment of a thread, or -1 at its end.
 func (b *Reorderings) Next(r *Reordering, t int) int {
 	if t >= len(b.threads) || r.at[t] == len(b.threads[t]) {
 		return -1
@@ -71,13 +71,13 @@ func (b *Reorderings) Next(r *Reordering, t int) int {
 	return b.threads[t][r.at[t]]
 }
 
-// done reports whether a moment of the run is before the present one.
+// done reports whether a moment of the run comes before the current one.
 func (b *Reorderings) done(r *Reordering, i int) bool {
 	n := b.Next(r, b.all[i].Thread)
 	return n < 0 || i < n
 }
 
-// reads reports whether a read would read from the write that it did.
+// reads reports whether a read would read from the same write as in the run.
 func (b *Reorderings) reads(r *Reordering, i int) bool {
 	for at, w := range b.from[i] {
 		if now, ok := r.last[at]; w >= 0 && (!ok || now != w) || w < 0 && ok {
@@ -87,7 +87,7 @@ func (b *Reorderings) reads(r *Reordering, i int) bool {
 	return true
 }
 
-// Can reports whether a moment of the run can come next, mutexes aside.
+// Can reports whether a moment of the run can come next, ignoring mutexes.
 func (b *Reorderings) Can(r *Reordering, i int) bool {
 	for k := range i {
 		if b.must[k][i] && !b.done(r, k) {
@@ -145,7 +145,7 @@ func clone(m map[uint64]int) map[uint64]int {
 
 // Deadlocked reports whether threads wait for each other's mutexes.
 func (b *Reorderings) Deadlocked(r *Reordering) bool {
-	waits := make([]int, len(b.threads)) // for which thread, from 1
+	waits := make([]int, len(b.threads)) // for each thread, the one that it waits for, from 1
 	for t := range b.threads {
 		if i := b.Next(r, t); i >= 0 && b.all[i].IsEvent && b.all[i].Event.Kind == event.MutexLock && b.Can(r, i) {
 			if u, held := r.holder[b.all[i].Event.Obj]; held && u != t {

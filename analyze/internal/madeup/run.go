@@ -12,17 +12,17 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Run is a run held in memory, with its accesses one by one. It can be asked
-// for what an analysis wants of a trace.
+// Run is a run held in memory, with its accesses one by one. It implements what an
+// analysis needs of a trace.
 type Run struct {
 	sites  []format.Site
 	events []format.Event
 	steps  [][]cdr.Step // by thread
 	index  []uint64     // by thread: its events so far
 	counts map[execution]uint64
-	turns  []int    // threads, of one step each
+	turns  []int    // threads, for one step each
 	number []uint64 // by thread: its accesses so far
-	// NoSchedule keeps to itself in which order accesses were.
+	// NoSchedule hides the order of accesses.
 	NoSchedule bool
 }
 
@@ -31,12 +31,12 @@ type execution struct {
 	site   format.SiteID
 }
 
-// New is a run of a number of threads in which nothing has happened yet.
+// New returns a run with a number of threads in which nothing has happened yet.
 func New(threads int) *Run {
 	return &Run{steps: make([][]cdr.Step, threads), index: make([]uint64, threads), number: make([]uint64, threads), counts: map[execution]uint64{}}
 }
 
-// Event lets thread t do an ordered event.
+// Event makes thread t execute an ordered event.
 func (r *Run) Event(t int, e event.Event) {
 	r.events = append(r.events, format.Event{Event: e, Thread: event.ThreadID(t), Seq: uint64(len(r.events)), Index: r.index[t]})
 	r.index[t]++
@@ -44,7 +44,7 @@ func (r *Run) Event(t int, e event.Event) {
 	r.turns = append(r.turns, t)
 }
 
-// Do is Event for events of a kind and an object.
+// Do is Event with a kind and an object.
 func (r *Run) Do(t int, k event.Kind, obj uint64) { r.Event(t, event.Event{Kind: k, Obj: obj}) }
 
 // AddSite adds a site and returns its number.
@@ -53,7 +53,7 @@ func (r *Run) AddSite(s format.Site) format.SiteID {
 	return format.SiteID(len(r.sites) - 1)
 }
 
-// Execute lets thread t execute a site.
+// Execute makes thread t execute a site.
 func (r *Run) Execute(t int, site format.SiteID, addr uint64) {
 	k := execution{t, site}
 	r.steps[t] = append(r.steps[t], cdr.Step{Site: site, Address: addr, Ordinal: r.counts[k], Number: r.number[t]})
@@ -62,7 +62,7 @@ func (r *Run) Execute(t int, site format.SiteID, addr uint64) {
 	r.turns = append(r.turns, t)
 }
 
-// Access lets thread t execute the site at pc, which is added if it is new.
+// Access makes thread t execute the site at pc, which is added if it is new.
 func (r *Run) Access(t int, pc, addr uint64, size uint8, a event.Access) {
 	want := format.Site{PC: pc, Size: size, Access: a}
 	for i, s := range r.sites {
@@ -74,11 +74,11 @@ func (r *Run) Access(t int, pc, addr uint64, size uint8, a event.Access) {
 	r.Execute(t, r.AddSite(want), addr)
 }
 
-// Read and Write are accesses to eight bytes.
+// Read and Write access eight bytes.
 func (r *Run) Read(t int, pc, addr uint64)  { r.Access(t, pc, addr, 8, event.Read) }
 func (r *Run) Write(t int, pc, addr uint64) { r.Access(t, pc, addr, 8, event.Write) }
 
-// Threads are numbered from 0.
+// Threads returns the threads, numbered from 0.
 func (r *Run) Threads() []cdr.Thread {
 	out := make([]cdr.Thread, len(r.steps))
 	for i := range out {
@@ -87,18 +87,18 @@ func (r *Run) Threads() []cdr.Thread {
 	return out
 }
 
-// NumThreads, NumSites and Site tell of what there is.
+// NumThreads, NumSites and Site describe the threads and sites.
 func (r *Run) NumThreads() int                   { return len(r.steps) }
 func (r *Run) NumSites() int                     { return len(r.sites) }
 func (r *Run) Site(id format.SiteID) format.Site { return r.sites[id] }
 
-// Events is S_synch.
+// Events returns S_synch.
 func (r *Run) Events() iter.Seq2[format.Event, error] { return all(r.events) }
 
-// Steps is what a thread did.
+// Steps returns what a thread did.
 func (r *Run) Steps(t event.ThreadID) iter.Seq2[cdr.Step, error] { return all(r.steps[t]) }
 
-// HasSchedule and Schedule tell in which order accesses were.
+// HasSchedule and Schedule return the order of accesses.
 func (r *Run) HasSchedule() bool { return !r.NoSchedule }
 
 func (r *Run) Schedule() iter.Seq2[format.Piece, error] {
@@ -137,7 +137,7 @@ type segment struct {
 func (s segment) Place() uint64                      { return s.place }
 func (s segment) Runs() iter.Seq2[replay.Run, error] { return all(s.runs) }
 
-// Segments are those of a thread, with a run for each access.
+// Segments returns the segments of a thread, with a run for each access.
 func (r *Run) Segments(t event.ThreadID) iter.Seq2[replay.Segment, error] {
 	return func(yield func(replay.Segment, error) bool) {
 		seg := segment{}
@@ -155,7 +155,7 @@ func (r *Run) Segments(t event.ThreadID) iter.Seq2[replay.Segment, error] {
 	}
 }
 
-// Moment is an event or an access of a run in one order.
+// Moment is an event or an access of a run in linear order.
 type Moment struct {
 	Thread  int
 	IsEvent bool
@@ -164,7 +164,7 @@ type Moment struct {
 	Address uint64
 }
 
-// Linear is what happened, in order.
+// Linear returns what happened, in order.
 func (r *Run) Linear() (out []Moment) {
 	at, seq := make([]int, len(r.steps)), 0
 	for _, t := range r.turns {
@@ -203,7 +203,7 @@ func (r *Run) BySegment() (out []Moment) {
 	return out
 }
 
-// String lists the run in one order.
+// String lists the run in linear order.
 func (r *Run) String() (s string) {
 	for _, m := range r.Linear() {
 		if m.IsEvent {

@@ -6,10 +6,10 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Sections makes up a run of threads that take turns: each accesses a few variables
-// before, in and after critical sections of up to so many mutexes, alone or nested,
-// so that happens-before orders most accesses and the order of the sections is
-// chance. Each access is a separate instruction.
+// Sections makes up a run of threads that take turns. Each accesses a few variables
+// before, in and after critical sections of up to mutexes mutexes, alone or nested.
+// Happens-before orders most accesses, and the order of the sections is random. Each
+// access is a separate instruction.
 func Sections(rnd *rand.Rand, mutexes int) *Run {
 	threads := 2 + rnd.IntN(2)
 	m := New(threads)

@@ -18,8 +18,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Example runs an example without arguments, under the policy that the simulator
-// has by itself, and tells the observers of the same run.
+// Example runs an example without arguments, under the simulator's default policy.
+// Observers receive the same run.
 func Example(t testing.TB, name string, seed uint64, also ...event.Observer) *cdr.Trace {
 	t.Helper()
 	elf, err := examples.ELF(name)
@@ -30,7 +30,7 @@ func Example(t testing.TB, name string, seed uint64, also ...event.Observer) *cd
 	return trace
 }
 
-// Run is Example of any static executable. The first argument is its name.
+// Run is Example for any static executable. The first argument is its name.
 func Run(t testing.TB, elf []byte, args []string, seed uint64, also ...event.Observer) (*cdr.Trace, *image.Space) {
 	t.Helper()
 	file, img := File(t, elf, args, seed, also...)
@@ -47,7 +47,7 @@ func Open(t testing.TB, file []byte) *cdr.Trace {
 	return trace
 }
 
-// File is Run, which returns the file of the trace.
+// File is Run, but returns the trace as a file.
 func File(t testing.TB, elf []byte, args []string, seed uint64, also ...event.Observer) ([]byte, *image.Space) {
 	t.Helper()
 	img, err := image.Parse(elf)

@@ -6,6 +6,6 @@ import "time"
 
 var begun = time.Now()
 
-// ProcessorTime is the time on the clock since the process began: that of the
-// processor is not known here.
+// ProcessorTime returns the wall-clock time since the process began, because the
+// processor time is not known on this system.
 func ProcessorTime() time.Duration { return time.Since(begun) }

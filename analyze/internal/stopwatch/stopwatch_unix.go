@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// ProcessorTime is what this process has taken so far, by user and system.
+// ProcessorTime returns the user and system time that this process has used so far.
 func ProcessorTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err) // cannot be: the arguments are right
+		panic(err) // cannot happen: the arguments are valid
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
