@@ -6,12 +6,12 @@ import "maps"
 type ChangeKind uint8
 
 const (
-	Mapped    ChangeKind = iota // [Addr, Addr+Len) is mapped afresh with Attr
-	Gone                        // and unmapped
-	Protected                   // has the permissions of Attr
-	Dropped                     // reads as zero again
-	Moved                       // the pages go to To
-	Shared                      // gets Pages
+	Mapped    ChangeKind = iota // [Addr, Addr+Len) is newly mapped with Attr
+	Gone                        // it is unmapped
+	Protected                   // it has the permissions of Attr
+	Dropped                     // it reads as zero again
+	Moved                       // its pages move to To
+	Shared                      // it gets Pages
 	Recoded                     // instructions may have been written; no range
 )
 
@@ -20,7 +20,7 @@ type Change struct {
 	Kind          ChangeKind
 	Addr, Len, To uint64
 	Attr          Attr
-	Pages         []*Page // of the space that was changed: those that are the same are the same memory
+	Pages         []*Page // of the space that was changed; equal pages are the same memory
 }
 
 // Record calls f after each change to the mappings.
@@ -32,8 +32,8 @@ func (s *Space) changed(c Change) {
 	}
 }
 
-// Apply makes a change that another space recorded. The error says that the spaces
-// were not alike before.
+// Apply makes a change that another space recorded. An error says that the spaces differed
+// before.
 func (s *Space) Apply(c Change) error {
 	switch c.Kind {
 	case Mapped:
@@ -54,8 +54,8 @@ func (s *Space) Apply(c Change) error {
 	return nil
 }
 
-// share is [Space.Share] with pages of another space: each gets one of this space
-// that stands for it from now on.
+// share is like [Space.Share] with pages of another space. Each of them gets a page of this
+// space that stands for it from now on.
 func (s *Space) share(addr uint64, pages []*Page) error {
 	own := make([]*Page, len(pages))
 	for i, p := range pages {
@@ -70,8 +70,8 @@ func (s *Space) share(addr uint64, pages []*Page) error {
 	return s.Share(addr, own)
 }
 
-// Content copies what is at addr into p, whatever the permissions are and without
-// making pages: what was not touched is zero. It returns how many bytes are mapped.
+// Content copies the memory at addr to p, regardless of the permissions and without
+// allocating pages: untouched memory is zero. It returns how many bytes are mapped.
 func (s *Space) Content(addr uint64, p []byte) int {
 	done := 0
 	for done < len(p) {
@@ -90,8 +90,8 @@ func (s *Space) Content(addr uint64, p []byte) int {
 	return done
 }
 
-// Snapshot is the content of a [Space] at a moment. Pages are shared with the space,
-// which copies those that it writes later.
+// Snapshot is the content of a [Space] at one time. It shares pages with the space, which
+// copies those that it writes later.
 type Snapshot struct {
 	vmas    vmas
 	pages   []placed
@@ -107,14 +107,14 @@ type placed struct {
 	page *Page
 }
 
-// Bytes is what a snapshot costs besides the pages that it has alone, in bytes.
+// Bytes returns the size of a snapshot in bytes, without the pages that only it has.
 func (s *Snapshot) Bytes() uint64 {
 	const entry = 16
 	return uint64(len(s.pages))*entry + uint64(len(s.shared))*PageSize
 }
 
-// Snapshot keeps the content of the space. Translations that were handed out by
-// [Space.Page] become stale.
+// Snapshot saves the content of the space. Translations that [Space.Page] has returned
+// become stale.
 func (s *Space) Snapshot() *Snapshot {
 	snap := &Snapshot{
 		vmas: append(vmas(nil), s.vmas...), sharing: maps.Clone(s.sharing), codeGen: s.codeGen,
@@ -135,8 +135,8 @@ func (s *Space) Snapshot() *Snapshot {
 	return snap
 }
 
-// Restore makes the space what it was when the snapshot was taken of it. It can be
-// done many times. [Space.CodeGeneration] changes unless it is the same as it was.
+// Restore makes the space what it was when the snapshot of it was taken. It may be called
+// any number of times. [Space.CodeGeneration] changes unless it is the same as it was.
 func (s *Space) Restore(snap *Snapshot) {
 	s.table = table{}
 	for _, p := range snap.pages {
@@ -156,11 +156,11 @@ func (s *Space) Restore(snap *Snapshot) {
 	}
 }
 
-// Copied is how many bytes of pages were copied or made since the space began
+// Copied returns how many bytes of pages were copied or allocated since the space began
 // because snapshots share the others.
 func (s *Space) Copied() uint64 { return s.copied }
 
-// own makes a page that snapshots may share the space's own.
+// own makes the space the sole owner of a page that snapshots may share.
 func (s *Space) own(vpn uint64, p *Page) *Page {
 	if s.owned[vpn] || s.sharing[p] != 0 {
 		return p
@@ -174,8 +174,8 @@ func (s *Space) own(vpn uint64, p *Page) *Page {
 	return mine
 }
 
-// Copy is a space of its own with the same mappings and content, and without limits.
-// Nobody watches it. The space must have no pages that several mappings share.
+// Copy returns a separate space with the same mappings and content, without limits and
+// without a watcher. The space must have no pages that several mappings share.
 func (s *Space) Copy() *Space {
 	c := New(Config{MaxBytes: Top, MapTop: s.mapTop})
 	c.vmas = append(vmas(nil), s.vmas...)
@@ -188,7 +188,7 @@ func (s *Space) Copy() *Space {
 	return c
 }
 
-// Where is an address at which a page is mapped that several mappings may have.
+// Where returns an address at which a page that several mappings may have is mapped.
 func (s *Space) Where(p *Page) (addr uint64, ok bool) {
 	for _, v := range s.vmas {
 		if !v.Shared {

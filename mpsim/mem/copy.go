@@ -5,14 +5,14 @@ import (
 	"encoding/binary"
 )
 
-// Read copies len(p) bytes from addr. On a fault, which carries the address of
-// the first byte that could not be read, the bytes before it are in p.
+// Read copies len(p) bytes from addr. On a fault, which contains the address of the first
+// unreadable byte, p contains the bytes before it.
 func (s *Space) Read(addr uint64, p []byte) *Fault {
 	s.Tell(addr, uint64(len(p)), Read)
 	return s.Peek(addr, p)
 }
 
-// Peek is Read without a report to the watcher: see [Space.Watch].
+// Peek is like Read, but does not call the watcher; see [Space.Watch].
 func (s *Space) Peek(addr uint64, p []byte) *Fault {
 	return s.each(addr, uint64(len(p)), Read, func(mem []byte) {
 		n := copy(p, mem)
@@ -20,8 +20,8 @@ func (s *Space) Peek(addr uint64, p []byte) *Fault {
 	})
 }
 
-// Write copies p to addr. On a fault, which carries the address of the first
-// byte that could not be written, the bytes before it are written.
+// Write copies p to addr. On a fault, which contains the address of the first unwritable
+// byte, the bytes before it have been written.
 func (s *Space) Write(addr uint64, p []byte) *Fault {
 	s.Tell(addr, uint64(len(p)), Write)
 	return s.each(addr, uint64(len(p)), Write, func(mem []byte) {
@@ -30,13 +30,13 @@ func (s *Space) Write(addr uint64, p []byte) *Fault {
 	})
 }
 
-// Check reports whether length bytes at addr can be accessed, touching the pages.
+// Check reports whether length bytes at addr can be accessed. It touches the pages.
 func (s *Space) Check(addr, length uint64, acc Access) *Fault {
 	return s.each(addr, length, acc, func([]byte) {})
 }
 
-// Fill copies p to addr whatever the permissions are: the loader's way into
-// read-only segments. All of it must be mapped.
+// Fill copies p to addr regardless of the permissions, so that the loader can write
+// read-only segments. All of the range must be mapped.
 func (s *Space) Fill(addr uint64, p []byte) *Fault {
 	s.Tell(addr, uint64(len(p)), Write)
 	for len(p) > 0 {
@@ -70,8 +70,8 @@ func (s *Space) each(addr, n uint64, acc Access, f func([]byte)) *Fault {
 	return nil
 }
 
-// ReadCString reads the bytes at addr up to a zero byte, which is not part of
-// the result. ok is false when there is none among the first limit bytes.
+// ReadCString reads the bytes at addr up to a zero byte, which is not part of the result.
+// ok is false if there is none among the first limit bytes.
 func (s *Space) ReadCString(addr uint64, limit int) (str string, ok bool, fault *Fault) {
 	var out []byte
 	for len(out) < limit {

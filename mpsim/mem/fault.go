@@ -2,10 +2,10 @@ package mem
 
 import "fmt"
 
-// Prot says what may be done with a range, a set of bits.
+// Prot says what may be done with a range. It is a set of bits.
 type Prot uint8
 
-// The permissions of a mapping, and equally the kinds of access to it.
+// The permissions of a mapping, and also the kinds of access to it.
 const (
 	Read Prot = 1 << iota
 	Write
@@ -15,7 +15,7 @@ const (
 // Access is one kind of access: [Read], [Write] or [Exec].
 type Access = Prot
 
-// String returns the permissions as /proc/self/maps shows them.
+// String returns the permissions in the form of /proc/self/maps.
 func (p Prot) String() string {
 	b := [3]byte{'-', '-', '-'}
 	if p&Read != 0 {
@@ -30,7 +30,7 @@ func (p Prot) String() string {
 	return string(b[:])
 }
 
-// Cause is why an access failed.
+// Cause is the reason why an access failed.
 type Cause uint8
 
 const (
@@ -40,12 +40,12 @@ const (
 	Denied
 	// BeyondFile: the page lies after the end of the mapped file (BUS_ADRERR).
 	BeyondFile
-	// OverLimit: the page could not be provided within the limit of the space.
-	// It is no fault of the guest's: the run should end with an error.
+	// OverLimit: the page could not be provided within the limit of the space. That is not
+	// a fault of the guest; the run should end with an error.
 	OverLimit
 )
 
-// Fault is an access that could not be made.
+// Fault is an access that failed.
 type Fault struct {
 	Addr   uint64
 	Access Access

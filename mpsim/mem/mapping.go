@@ -1,7 +1,7 @@
 package mem
 
-// Map maps [addr, addr+length), both multiples of PageSize, with fresh zero
-// pages. What was mapped there goes away if replace is set; otherwise it is
+// Map maps [addr, addr+length), both multiples of PageSize, with new zero pages. If
+// something is mapped there, Map removes it if replace is set, and otherwise returns
 // ErrExists.
 func (s *Space) Map(addr, length uint64, attr Attr, replace bool) error {
 	if !valid(addr, length) {
@@ -31,11 +31,11 @@ func (s *Space) Map(addr, length uint64, attr Attr, replace bool) error {
 	return nil
 }
 
-// admit charges more bytes and takes freed off, unless that or the mappings
-// that come on top break a limit.
+// admit charges more bytes and releases freed bytes, unless that or the number of
+// additional mappings would exceed a limit.
 func (s *Space) admit(more, freed uint64, mappings int) error {
-	// An eighth is kept for what is not charged: tables, code, stacks. A program
-	// then hears that there is no more before it touches what is not there.
+	// An eighth is reserved for what is not charged: tables, code, stacks. A program then
+	// learns that there is no more memory before it touches memory that does not exist.
 	limit := s.max - s.max/8
 	if more > limit || s.charged-freed+s.held > limit-more {
 		s.refused++
@@ -48,8 +48,8 @@ func (s *Space) admit(more, freed uint64, mappings int) error {
 	return nil
 }
 
-// Unmap takes away whatever is mapped in [addr, addr+length). It is no error
-// if nothing is.
+// Unmap removes whatever is mapped in [addr, addr+length). It is not an error if nothing
+// is.
 func (s *Space) Unmap(addr, length uint64) error {
 	if !valid(addr, length) {
 		return ErrInvalid
@@ -64,7 +64,7 @@ func (s *Space) Unmap(addr, length uint64) error {
 	if parts == 0 {
 		return nil
 	}
-	// Only a hole in the middle of a mapping makes more of them.
+	// Only a hole in the middle of a mapping increases their number.
 	split := 0
 	if v, _ := s.Find(addr); v.Start < addr && v.End > end {
 		split = 1
@@ -79,8 +79,8 @@ func (s *Space) Unmap(addr, length uint64) error {
 	return nil
 }
 
-// Protect changes the permissions of [addr, addr+length), all of which must be
-// mapped: else it is ErrNoMemory, as mprotect says.
+// Protect changes the permissions of [addr, addr+length). If not all of it is mapped, it
+// returns ErrNoMemory, as mprotect does.
 func (s *Space) Protect(addr, length uint64, prot Prot) error {
 	if !valid(addr, length) {
 		return ErrInvalid
@@ -119,8 +119,8 @@ func (s *Space) Protect(addr, length uint64, prot Prot) error {
 	return nil
 }
 
-// Drop forgets the content of the pages in [addr, addr+length): they read as
-// zero again (madvise MADV_DONTNEED on anonymous memory).
+// Drop discards the content of the pages in [addr, addr+length), which read as zero again
+// (madvise MADV_DONTNEED on anonymous memory).
 func (s *Space) Drop(addr, length uint64) error {
 	if !valid(addr, length) {
 		return ErrInvalid
@@ -130,7 +130,7 @@ func (s *Space) Drop(addr, length uint64) error {
 	return nil
 }
 
-// discard removes pages and says so by the generations, and of each to drop.
+// discard removes pages, updates the generations, and calls drop for each page.
 func (s *Space) discard(addr, end uint64, drop func(vpn uint64)) {
 	removed := false
 	s.table.walk(addr>>PageShift, end>>PageShift, func(vpn uint64, _ *Page) bool {
@@ -169,8 +169,8 @@ func (s *Space) Free(addr, length uint64) bool {
 	return i == len(s.vmas) || s.vmas[i].Start >= addr+length
 }
 
-// FindFree returns the highest free range of length bytes, a multiple of
-// PageSize, below the top for mappings; false if there is none.
+// FindFree returns the highest free range of length bytes, a multiple of PageSize, below
+// the top for mappings. It reports false if there is none.
 func (s *Space) FindFree(length uint64) (uint64, bool) {
 	if length == 0 || length&pageMask != 0 || length > s.mapTop {
 		return 0, false
@@ -193,10 +193,9 @@ func (s *Space) FindFree(length uint64) (uint64, bool) {
 	}
 }
 
-// Move returns the mapping [from, from+oldLen) a new place [to, to+newLen),
-// which must be free and not overlap it: the pages go along, attributes are
-// kept, and what is longer than before is fresh. The old range, which must lie
-// in one mapping, is unmapped.
+// Move moves the mapping [from, from+oldLen) to [to, to+newLen), which must be free and not
+// overlap it. Pages and attributes are kept, and additional pages are new. The old range,
+// which must lie in one mapping, is unmapped.
 func (s *Space) Move(from, oldLen, to, newLen uint64) error {
 	if !valid(from, oldLen) || !valid(to, newLen) || to < LowestAddress {
 		return ErrInvalid
@@ -220,11 +219,11 @@ func (s *Space) Move(from, oldLen, to, newLen uint64) error {
 	return s.Unmap(from, oldLen)
 }
 
-// movePages takes the pages in [from, from+length) to a place that has none, and
-// tells whether there were any.
+// movePages moves the pages in [from, from+length) to a place that has none. It reports
+// whether there were any.
 func (s *Space) movePages(from, length, to uint64) bool {
-	// The nodes for the pages' new place may cost more than the limit has left
-	// for an instant; the pages themselves are not copied.
+	// The nodes for the pages' new place may for a moment exceed what is left of the limit.
+	// The pages themselves are not copied.
 	var pages []placed
 	s.table.walk(from>>PageShift, (from+length)>>PageShift, func(vpn uint64, p *Page) bool {
 		pages = append(pages, placed{vpn, p})
@@ -240,14 +239,14 @@ func (s *Space) movePages(from, length, to uint64) bool {
 	return len(pages) > 0
 }
 
-// InitBreak places the brk area at addr, empty.
+// InitBreak places the brk area, which is empty, at addr.
 func (s *Space) InitBreak(addr uint64) { s.brkStart, s.brk = Pages(addr), Pages(addr) }
 
 // Break returns the end of the brk area.
 func (s *Space) Break() uint64 { return s.brk }
 
-// SetBreak moves the end of the brk area and returns where it is then: where it
-// was if the request cannot be met, as brk does.
+// SetBreak moves the end of the brk area and returns the new end. If the request cannot be
+// met, it returns the old end, as brk does.
 func (s *Space) SetBreak(addr uint64) uint64 {
 	if addr < s.brkStart || addr > Top-PageSize {
 		return s.brk

@@ -7,8 +7,7 @@ const (
 	pageMask  = PageSize - 1
 )
 
-// AddressBits is the width of user addresses: those of Sv48, whose user half
-// ends at Top.
+// AddressBits is the width of user addresses: that of Sv48, whose user half ends at Top.
 const (
 	AddressBits = 47
 	Top         = uint64(1) << AddressBits
@@ -17,9 +16,9 @@ const (
 // Page is the content of one page.
 type Page = [PageSize]byte
 
-// The page table is a radix tree of four levels, the three lower with 512
-// entries, as the hardware's would be: a leaf node costs one page of host
-// memory, so the tree never costs more than a small multiple of the pages.
+// The page table is a radix tree of four levels. The lower three have 512 entries, as in
+// hardware: a leaf node takes one page of host memory, so the tree never takes more than a
+// small multiple of the pages.
 const (
 	levelBits  = 9
 	levelSize  = 1 << levelBits
@@ -46,7 +45,7 @@ type (
 	}
 	table struct {
 		uppers [rootSize]*upper
-		bytes  uint64 // of pages and nodes
+		bytes  uint64 // size of pages and nodes
 	}
 )
 
@@ -67,7 +66,7 @@ func (t *table) get(vpn uint64) *Page {
 	return l.pages[vpn&levelMask]
 }
 
-// first is the number of the first page in [from, to), if there is one.
+// first returns the number of the first page in [from, to), if there is one.
 func (t *table) first(from, to uint64) (vpn uint64, ok bool) {
 	for from < to {
 		var l *leaf
@@ -111,7 +110,7 @@ func (t *table) put(vpn uint64, p *Page) {
 	t.bytes += PageSize
 }
 
-// replace puts another page where there is one.
+// replace replaces the page at vpn.
 func (t *table) replace(vpn uint64, p *Page) {
 	u := t.uppers[vpn>>(3*levelBits)%rootSize]
 	u.middles[vpn>>(2*levelBits)&levelMask].leaves[vpn>>levelBits&levelMask].pages[vpn&levelMask] = p
@@ -133,9 +132,9 @@ func (t *table) costOf(vpn uint64) uint64 {
 	return PageSize
 }
 
-// walk calls f with every page in [from, to); when f returns true the page is
-// taken out of the table. Empty nodes are dropped and empty parts of the range
-// are skipped without looking at each page.
+// walk calls f with every page in [from, to). If f returns true, the page is removed from
+// the table. Empty nodes are dropped, and empty parts of the range are skipped without
+// examining each page.
 func (t *table) walk(from, to uint64, f func(vpn uint64, p *Page) (remove bool)) {
 	for ui := from >> (3 * levelBits); ui < rootSize && ui*upperSpan < to; ui++ {
 		u := t.uppers[ui]
@@ -185,8 +184,8 @@ func (t *table) walkMiddle(m *middle, base, from, to uint64, f func(uint64, *Pag
 	}
 }
 
-// index returns the first entry of a node that starts at base, with entries of
-// span pages, that may hold the page from.
+// index returns the index of the first entry that may contain page from, in a node that
+// starts at base and has entries of span pages.
 func index(from, base, span uint64) uint64 {
 	if from <= base {
 		return 0

@@ -5,21 +5,21 @@ import (
 	"iter"
 )
 
-// Errors of mapping calls.
+// Errors of the mapping methods.
 var (
-	// ErrInvalid: a range that is empty, not aligned or outside the space.
+	// ErrInvalid: the range is empty, not aligned or outside the space.
 	ErrInvalid = errors.New("mem: bad range")
-	// ErrNoMemory: the limit, the number of mappings or the free addresses do
-	// not allow it, or a range that must be mapped is not.
+	// ErrNoMemory: the limit, the number of mappings or the free addresses are exhausted,
+	// or a range that must be mapped is not.
 	ErrNoMemory = errors.New("mem: out of memory")
-	// ErrExists: the range is taken and was not to be replaced.
+	// ErrExists: the range is mapped and must not be replaced.
 	ErrExists = errors.New("mem: range is mapped already")
 )
 
 const (
 	// DefaultMaxBytes is the limit of a Space whose Config sets none.
 	DefaultMaxBytes = 4 << 30
-	// MaxMappings bounds the number of mappings, as Linux does.
+	// MaxMappings is the maximum number of mappings, as in Linux.
 	MaxMappings = 65530
 	// LowestAddress is the lowest address that may be mapped.
 	LowestAddress = 0x10000
@@ -27,24 +27,24 @@ const (
 
 // Config sets up a Space. The zero value is useful.
 type Config struct {
-	// MaxBytes bounds the memory of the guest, in bytes: the pages that exist
-	// together with what finds them and what is held besides, and separately, at seven eighths of it, the
-	// writable bytes that are mapped. 0 means DefaultMaxBytes.
+	// MaxBytes bounds the memory of the guest in bytes: the pages that exist, with their
+	// tables and what is held besides. Independently, the writable mapped bytes are bounded
+	// by seven eighths of it. 0 means DefaultMaxBytes.
 	MaxBytes uint64
-	// MapTop is the address below which free ranges are looked for. 0 means Top.
+	// MapTop is the address below which free ranges are searched. 0 means Top.
 	MapTop uint64
 }
 
-// Space is an address space. The zero value is not usable; see [New].
+// Space is an address space. The zero value is not usable; call [New].
 type Space struct {
 	table    table
 	vmas     vmas
-	last     *VMA // the mapping that was found last, in vmas; nil when unknown
+	last     *VMA // the mapping that was last found, in vmas; nil: unknown
 	max      uint64
 	mapTop   uint64
 	charged  uint64
 	refused  uint64
-	held     uint64 // by a kernel for the guest, see Hold
+	held     uint64 // held by a kernel for the guest; see Hold
 	gen      uint64
 	codeGen  uint64
 	brkStart uint64
@@ -59,23 +59,23 @@ type Space struct {
 	copied  uint64
 }
 
-// Watch calls f for what Read, Write, ReadCString and Move access, also when they fail
-// half-way. Pages that Drop makes zero count as written. When bytes are unmapped, acc
-// is 0. Accesses through pages of [Space.Page] are not reported.
+// Watch makes the space call f for what Read, Write, ReadCString and Move access, even if
+// they fail half-way. Pages that Drop makes zero count as written. When bytes are unmapped,
+// acc is 0. Accesses through pages of [Space.Page] are not reported.
 func (s *Space) Watch(f func(addr, n uint64, acc Access)) { s.watch = f }
 
-// Watched reports whether anybody watches.
+// Watched reports whether there is a watcher.
 func (s *Space) Watched() bool { return s.watch != nil }
 
-// Tell reports an access to the watcher: to what is not in the space, which a kernel
-// holds for the guest at addresses from [Top] on, or one that was a [Space.Peek].
+// Tell reports an access to the watcher: one to data outside the space, which a kernel
+// holds for the guest at addresses from [Top] up, or one that was a [Space.Peek].
 func (s *Space) Tell(addr, n uint64, acc Access) {
 	if s.watch != nil {
 		s.watch(addr, n, acc)
 	}
 }
 
-// New makes an empty space.
+// New returns an empty space.
 func New(cfg Config) *Space {
 	s := &Space{max: cfg.MaxBytes, mapTop: cfg.MapTop &^ pageMask, gen: 1, codeGen: 1}
 	if s.max == 0 {
@@ -87,15 +87,14 @@ func New(cfg Config) *Space {
 	return s
 }
 
-// Generation is a number that changes whenever a translation that was handed
-// out by [Space.Page] may have become stale: after unmapping, replacing,
-// dropping or protecting pages.
+// Generation returns a number that changes whenever a translation returned by [Space.Page]
+// may have become stale: after unmapping, replacing, dropping or protecting pages.
 func (s *Space) Generation() uint64 { return s.gen }
 
-// CodeGeneration is a number that changes whenever instructions that were read
-// may have become stale because executable pages were unmapped, replaced or
-// protected, or because [Space.InvalidateCode] was called. Plain stores into
-// executable pages do not change it, as on the hardware.
+// CodeGeneration returns a number that changes whenever instructions read earlier may have
+// become stale, because executable pages were unmapped, replaced or protected, or because
+// [Space.InvalidateCode] was called. Plain stores into executable pages do not change it,
+// as on hardware.
 func (s *Space) CodeGeneration() uint64 { return s.codeGen }
 
 // InvalidateCode says that instructions may have been written.
@@ -104,15 +103,15 @@ func (s *Space) InvalidateCode() {
 	s.changed(Change{Kind: Recoded})
 }
 
-// SetMapTop sets the address below which free ranges are looked for.
+// SetMapTop sets the address below which free ranges are searched.
 func (s *Space) SetMapTop(addr uint64) { s.mapTop = min(addr&^pageMask, Top) }
 
-// Resident returns the bytes of the pages that exist, with their tables, and what
-// is held besides.
+// Resident returns the size of the pages that exist, with their tables, and of what is held
+// besides.
 func (s *Space) Resident() uint64 { return s.table.bytes + s.held }
 
-// Hold counts n bytes that a kernel keeps for the guest outside of the space: the
-// content of files, the buffers of pipes. False when there is no room for them.
+// Hold counts n bytes that a kernel keeps for the guest outside the space: the content of
+// files, the buffers of pipes. It reports false if there is no room for them.
 func (s *Space) Hold(n uint64) bool {
 	if limit := s.max - s.max/8; n > limit || s.table.bytes+s.held > limit-n {
 		s.refused++
@@ -122,13 +121,13 @@ func (s *Space) Hold(n uint64) bool {
 	return true
 }
 
-// LetGo takes back a [Space.Hold].
+// LetGo undoes a [Space.Hold].
 func (s *Space) LetGo(n uint64) { s.held -= min(n, s.held) }
 
 // Charged returns the mapped bytes that count against the limit.
 func (s *Space) Charged() uint64 { return s.charged }
 
-// Refused counts the requests that would have broken the limit.
+// Refused returns the number of requests that would have exceeded the limit.
 func (s *Space) Refused() uint64 { return s.refused }
 
 // MaxBytes returns the limit.
@@ -153,8 +152,7 @@ func (s *Space) Find(addr uint64) (VMA, bool) {
 	return VMA{}, false
 }
 
-// find returns the mapping that covers addr, or nil. It is valid until mappings
-// change.
+// find returns the mapping that covers addr, or nil. It is valid until mappings change.
 func (s *Space) find(addr uint64) *VMA {
 	if v := s.last; v != nil && addr-v.Start < v.End-v.Start {
 		return v
@@ -167,9 +165,9 @@ func (s *Space) find(addr uint64) *VMA {
 	return s.last
 }
 
-// Page returns the page with number vpn (address >> PageShift) for the access,
-// making it if it was not touched before. The page stays valid for this access
-// until [Space.Generation] changes. The fault's address is that of the page.
+// Page returns the page with number vpn (address >> PageShift) for the access. It allocates
+// the page if it has not been touched before. The page is valid for this access until
+// [Space.Generation] changes. The address in the fault is that of the page.
 func (s *Space) Page(vpn uint64, acc Access) (*Page, *Fault) {
 	addr := vpn << PageShift
 	if vpn >= Top>>PageShift {
@@ -187,14 +185,14 @@ func (s *Space) Page(vpn uint64, acc Access) (*Page, *Fault) {
 	return s.touch(vpn, acc)
 }
 
-// Lowest is the address of the first page in [from, to) that was touched, if
-// there is one.
+// Lowest returns the address of the first page in [from, to) that was touched, if there is
+// one.
 func (s *Space) Lowest(from, to uint64) (addr uint64, ok bool) {
 	vpn, ok := s.table.first(from>>PageShift, min(Pages(to), Top)>>PageShift)
 	return vpn << PageShift, ok
 }
 
-// touch returns the page vpn of a mapping, making it if need be.
+// touch returns page vpn of a mapping, allocating it if necessary.
 func (s *Space) touch(vpn uint64, acc Access) (*Page, *Fault) {
 	if p := s.table.get(vpn); p != nil {
 		if s.owned != nil && acc&Write != 0 {
@@ -214,9 +212,9 @@ func (s *Space) touch(vpn uint64, acc Access) (*Page, *Fault) {
 	return p, nil
 }
 
-// Share puts pages into the mapping at addr, which must be fresh: what is stored
-// there is stored in all mappings that have the same pages, and the other way
-// round. ErrNoMemory when the limit does not allow it.
+// Share puts pages into the mapping at addr, which must be new. What is stored in one of
+// the mappings that have the same pages is stored in all of them. It returns ErrNoMemory if
+// the limit would be exceeded.
 func (s *Space) Share(addr uint64, pages []*Page) error {
 	for i, p := range pages {
 		vpn := addr>>PageShift + uint64(i)
@@ -235,14 +233,13 @@ func (s *Space) Share(addr uint64, pages []*Page) error {
 	return nil
 }
 
-// sharedBase is the lowest address that [Space.Object] returns for memory that
-// several mappings may have: no mapping is there.
+// sharedBase is the lowest address that [Space.Object] returns for memory that several
+// mappings may have. No mapping is there.
 const sharedBase = 1 << 59
 
-// Object is the one address of an object whose memory several mappings may have
-// (a named semaphore that two threads open, say), and addr itself for all other
-// memory. Objects of one page that was mapped, unmapped and mapped elsewhere
-// are the same.
+// Object returns the one address of an object whose memory several mappings may have, such
+// as a named semaphore that two threads open. For all other memory, it returns addr itself.
+// Objects in one page that was mapped, unmapped and mapped elsewhere are the same.
 func (s *Space) Object(addr uint64) uint64 {
 	if len(s.sharing) == 0 {
 		return addr

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// model is the plainest address space: one record a page.
+// model is the simplest possible address space: one record per page.
 type model struct {
 	pages map[uint64]*modelPage
 }
@@ -52,7 +52,7 @@ func (m *model) compare(t *testing.T, s *Space, step int) {
 	}
 }
 
-// check looks at what must always hold of the list of mappings.
+// check checks the invariants of the list of mappings.
 func check(t *testing.T, s *Space) {
 	t.Helper()
 	var charged uint64
@@ -103,9 +103,9 @@ func check(t *testing.T, s *Space) {
 	}
 }
 
-// TestAgainstModel does random operations on a space and on the model and
-// compares them page by page, and watches that no translation goes stale
-// without the generation saying so.
+// TestAgainstModel performs random operations on a space and on the model and compares them
+// page by page. It also checks that no translation becomes stale without a change of the
+// generation.
 func TestAgainstModel(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -323,7 +323,7 @@ func TestMappingsAreBounded(t *testing.T) {
 	if !errors.Is(err, ErrNoMemory) || n > MaxMappings {
 		t.Fatalf("%d mappings: %v", n, err)
 	}
-	// At the limit things can still be given back.
+	// Even at the limit, memory can be released.
 	if err := s.Unmap(at, PageSize); err != nil {
 		t.Fatal(err)
 	}
@@ -332,8 +332,8 @@ func TestMappingsAreBounded(t *testing.T) {
 	}
 }
 
-// BenchmarkPage is a miss of the machine's translation cache: pages of two
-// mappings in turn.
+// BenchmarkPage measures a miss of the machine's translation cache, alternating between
+// pages of two mappings.
 func BenchmarkPage(b *testing.B) {
 	s := New(Config{})
 	bases := [2]uint64{1 << 30, 1 << 36}

@@ -32,25 +32,24 @@ type VMA struct {
 	Attr
 }
 
-// Attr is what the pages of a mapping have in common. Neighbours with equal
+// Attr holds what the pages of a mapping have in common. Neighbouring mappings with equal
 // attributes are merged.
 type Attr struct {
 	Prot Prot
 	Kind Kind
 	Name string // as /proc/self/maps shows it; may be empty
-	// Uncounted mappings are not charged against the limit until they are
-	// touched (MAP_NORESERVE, and what the stack may grow to).
+	// Uncounted mappings are not charged against the limit until they are touched
+	// (MAP_NORESERVE, and the part into which the stack may grow).
 	Uncounted bool
-	// Hole pages lie after the end of a mapped file: any access is a
-	// BeyondFile fault.
+	// Hole pages lie after the end of a mapped file. Any access is a BeyondFile fault.
 	Hole bool
-	// Shared by the file mapping rules; anonymous memory of the one process
-	// behaves alike either way.
+	// Shared means shared by the rules for file mappings. For anonymous memory it makes no
+	// difference, because there is only one process.
 	Shared bool
 }
 
-// charge returns the bytes that a range with these attributes costs against the
-// limit before any page of it is touched.
+// charge returns the number of bytes that a range with these attributes is charged against
+// the limit before any page of it is touched.
 func (a *Attr) charge(bytes uint64) uint64 {
 	if a.Prot&Write == 0 || a.Uncounted || a.Hole {
 		return 0
@@ -58,10 +57,10 @@ func (a *Attr) charge(bytes uint64) uint64 {
 	return bytes
 }
 
-// Len returns the bytes of the range.
+// Len returns the size of the range in bytes.
 func (v *VMA) Len() uint64 { return v.End - v.Start }
 
-// vmas is the sorted list of mappings: disjoint, not empty, merged.
+// vmas is the sorted list of mappings, which are disjoint, not empty and merged.
 type vmas []VMA
 
 // search returns the index of the first mapping that ends after addr.
@@ -89,8 +88,7 @@ func (l vmas) covered(start, end uint64) bool {
 	return true
 }
 
-// overlapping yields the parts of mappings that lie within [start, end), cut
-// to that range.
+// overlapping yields the parts of mappings within [start, end), cut to that range.
 func (l vmas) overlapping(start, end uint64) iter.Seq[VMA] {
 	return func(yield func(VMA) bool) {
 		for i := l.search(start); i < len(l) && l[i].Start < end; i++ {
@@ -103,9 +101,9 @@ func (l vmas) overlapping(start, end uint64) iter.Seq[VMA] {
 	}
 }
 
-// replace puts the mappings with into [start, end) in place of what was there;
-// with must be sorted and lie within the range. It cuts mappings that straddle
-// the borders and merges equal neighbours.
+// replace replaces whatever is in [start, end) with the mappings with, which must be sorted
+// and lie within the range. It cuts mappings that cross the bounds and merges equal
+// neighbours.
 func (l vmas) replace(start, end uint64, with ...VMA) vmas {
 	lo := l.search(start)
 	hi := lo
@@ -124,7 +122,7 @@ func (l vmas) replace(start, end uint64, with ...VMA) vmas {
 		}
 		hi++
 	}
-	// Take the neighbours in, so that they merge too.
+	// Include the neighbours, so that they are merged, too.
 	if lo > 0 {
 		lo--
 		part = append([]VMA{l[lo]}, part...)
