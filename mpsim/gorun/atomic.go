@@ -7,26 +7,26 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// meaning is the meaning of an atomic access by an instruction.
+// meaning is what an atomic access by an instruction means.
 type meaning struct {
 	kind   meaningKind
-	method string // of kinds that stand for methods
-	inner  bool   // the instruction may be called by another method; see outer
+	method string // for kinds that stand for methods
+	inner  bool   // another method may call the instruction; see outer
 }
 
 type meaningKind uint8
 
 const (
-	atomicAccess meaningKind = iota // itself
-	nothing                         // the runtime's, or of a function that is hooked
-	asCaller                        // itself if recorded code, or package sync, called for it
-	mutex                           // a mutex's state changes
-	rwmutex                         // likewise
+	atomicAccess meaningKind = iota // the access itself
+	nothing                         // internal to the runtime, or in a function that is hooked
+	asCaller                        // the access itself if recorded code, or package sync, called for it
+	mutex                           // the state of a mutex changes
+	rwmutex                         // the same for an RWMutex
 	waitGroup                       //
 )
 
-// methods says what the atomic accesses in methods of package sync mean. They
-// may be in other functions, into which the method was inlined.
+// methods says what the atomic accesses in methods of package sync mean. They may be in
+// other functions, into which the method was inlined.
 var methods = []struct {
 	prefix string
 	kind   meaningKind
@@ -40,8 +40,8 @@ var methods = []struct {
 	{"sync.(*Cond).", nothing}, {"sync.(*copyChecker).", nothing},
 }
 
-// meaningOf finds the meaning of the atomic access at pc: the outermost
-// method in whose code it is.
+// meaningOf returns the meaning of the atomic access at pc. The outermost method whose code
+// contains it decides.
 func (k *Hooks) meaningOf(pc uint64) meaning {
 	if m, ok := k.atomics[pc]; ok {
 		return m
@@ -123,8 +123,8 @@ func (k *Hooks) Atomic(h *mpsim.Hart, e *event.Event, old, now uint64) bool {
 	return false
 }
 
-// calledFrom is the meaning of an atomic access that a function makes for the call
-// at pc.
+// calledFrom returns the meaning of an atomic access that a function makes for the call at
+// pc.
 func (k *Hooks) calledFrom(pc uint64) meaning {
 	m := k.meaningOf(pc)
 	if m.kind == asCaller {
@@ -133,8 +133,8 @@ func (k *Hooks) calledFrom(pc uint64) meaning {
 	return m
 }
 
-// calledByRWMutex reports whether a method of Mutex runs for one of RWMutex, whose
-// own changes say what is ordered.
+// calledByRWMutex reports whether a method of Mutex runs for one of RWMutex, whose own
+// changes show what is ordered.
 func (k *Hooks) calledByRWMutex(h *mpsim.Hart) bool {
 	for n := range 2 {
 		ret, ok := h.Return(n)
@@ -155,8 +155,9 @@ func (k *Hooks) calledByRWMutex(h *mpsim.Hart) bool {
 
 type recordFunc func(kind event.Kind, obj, arg uint64)
 
-// mutexChanged: a goroutine that sets the bit mutexLocked has acquired the mutex, and
-// one that clears it has released it. The other bits are about waiters.
+// mutexChanged records what a change of a mutex's state means. A goroutine that sets the
+// bit mutexLocked has acquired the mutex, and one that clears it has released it. The other
+// bits concern waiters.
 func mutexChanged(record recordFunc, obj, old, now uint64) {
 	const locked = 1
 	switch {
@@ -167,7 +168,7 @@ func mutexChanged(record recordFunc, obj, old, now uint64) {
 	}
 }
 
-// Where the fields of sync.RWMutex and sync.WaitGroup are.
+// Offsets of the fields of sync.RWMutex and sync.WaitGroup.
 const (
 	rwWriterSem   = 8
 	rwReaderSem   = 12
@@ -177,9 +178,10 @@ const (
 	semaBytes     = 4
 )
 
-// rwMutexChanged: readerCount is the number of readers, less rwmutexMaxReaders while
-// there is a writer; readerWait is the number of readers that the writer waits for. A
-// goroutine that must wait has the lock when semacquire returns, see table.go.
+// rwMutexChanged records what a change of an RWMutex means. readerCount is the number of
+// readers, minus rwmutexMaxReaders while there is a writer. readerWait is the number of
+// readers that the writer waits for. A goroutine that must wait has the lock when
+// semacquire returns; see table.go.
 func rwMutexChanged(record recordFunc, method string, obj, old, now uint64) {
 	change, count := int32(now)-int32(old), int32(now)
 	base := obj - rwReaderCount
@@ -202,10 +204,10 @@ func rwMutexChanged(record recordFunc, method string, obj, old, now uint64) {
 	}
 }
 
-// waitGroupChanged: the upper half of the state is the counter, the lower half the
-// number of waiters. A goroutine that lowers the counter is ordered before the return
-// of Wait. The first Add must not run at the same time as the first Wait; the race
-// detector models this as accesses to the semaphore.
+// waitGroupChanged records what a change of a WaitGroup's state means. The upper half of
+// the state is the counter, the lower half the number of waiters. A goroutine that lowers
+// the counter is ordered before the return of Wait. The first Add must not be concurrent
+// with the first Wait. The race detector models this with accesses to the semaphore.
 func waitGroupChanged(record recordFunc, method string, obj, old, now uint64) {
 	const waiters = 0x7fffffff
 	delta := int32(now>>32) - int32(old>>32)

@@ -2,12 +2,13 @@ package gorun
 
 import "hindsight/tracefmt/event"
 
-// channel is what is known of a channel. For a buffered channel, the kth receive is
-// synchronised before the completion of the send that takes its place (go.dev/ref/mem):
-// sender and receiver exchange what they have published at each place of the buffer.
+// channel is what is known about a channel. For a buffered channel, the kth receive is
+// synchronised before the completion of the send that reuses its place (go.dev/ref/mem). At
+// each place of the buffer, sender and receiver therefore exchange what they have
+// published.
 type channel struct {
 	capacity     uint64
-	count        uint64 // elements in it when its lock was last released
+	count        uint64 // number of elements when its lock was last released
 	sends, takes uint64
 	slots        map[uint64]uint64 // by place: handle of the last user
 	closed       uint64            // handle of the goroutine that closed it
@@ -18,10 +19,10 @@ type operation struct {
 	handle   uint64   // what was published for it; 0: nothing yet
 	cases    []uint64 // channels of a select
 	sends    int
-	elements []uint64 // where what is sent or received is, 0 on the stack
+	elements []uint64 // addresses of the elements sent or received; 0: on the stack
 }
 
-// at is the channel at an address.
+// channelAt returns the channel at an address.
 func (k *Hooks) channelAt(c *call, addr uint64) *channel {
 	ch := k.channels[addr]
 	if ch == nil {
@@ -33,13 +34,13 @@ func (k *Hooks) channelAt(c *call, addr uint64) *channel {
 	return ch
 }
 
-// made is the end of makechan: what was at the address before is gone.
+// made handles the end of makechan. A previous channel at the address no longer exists.
 func made(k *Hooks, c *call, result uint64) {
 	delete(k.channels, result)
 	k.channelAt(c, result)
 }
 
-// chanBegin begins a send or receive on the channel that is the first argument.
+// chanBegin starts a send or receive on the channel that is the first argument.
 func chanBegin(send bool) func(k *Hooks, c *call) bool {
 	return func(k *Hooks, c *call) bool {
 		addr := c.Arg(0)
@@ -58,7 +59,7 @@ func chanBegin(send bool) func(k *Hooks, c *call) bool {
 	}
 }
 
-// touches is an access to the word that represents whether the channel is open.
+// touches records an access to the word that stands for whether the channel is open.
 func (k *Hooks) touches(c *call, kind event.Kind, addr uint64) {
 	if c.g.strand != 0 {
 		c.Record(event.Event{Kind: kind, Obj: addr, Arg: 1})
@@ -75,8 +76,7 @@ func (c *call) offStack(addr uint64) uint64 {
 	return addr
 }
 
-// element is an access to the element that case n of the operation sends or
-// receives.
+// element records an access to the element that case n of the operation sends or receives.
 func (k *Hooks) element(c *call, kind event.Kind, n int) {
 	const sizeBytes = 2
 	addr := c.op.elements[n]
@@ -88,10 +88,10 @@ func (k *Hooks) element(c *call, kind event.Kind, n int) {
 	}
 }
 
-// sent is the end of chansend.
+// sent handles the end of chansend.
 func sent(*Hooks, *call, uint64) {}
 
-// received is the end of chanrecv: (selected, received bool).
+// received handles the end of chanrecv: (selected, received bool).
 func received(k *Hooks, c *call, selected uint64) {
 	const regA1 = 11
 	if selected&0xff == 0 {
@@ -109,10 +109,10 @@ func (k *Hooks) sawClosed(c *call, addr uint64) {
 	}
 }
 
-// maxCases bounds the cases of a select statement (runtime/select.go).
+// maxCases is the maximum number of cases of a select statement (runtime/select.go).
 const maxCases = 1 << 16
 
-// selectBegin is selectgo (cases, order, pcs, sends, receives, block).
+// selectBegin handles selectgo (cases, order, pcs, sends, receives, block).
 func selectBegin(k *Hooks, c *call) bool {
 	const caseBytes = 16
 	sends, n := c.Arg(3), c.Arg(3)+c.Arg(4)
@@ -135,7 +135,7 @@ func selectBegin(k *Hooks, c *call) bool {
 	return true
 }
 
-// selected is its end: (chosen int, received bool).
+// selected handles its end: (chosen int, received bool).
 func selected(k *Hooks, c *call, chosen uint64) {
 	const regA1 = 11
 	switch n := int(chosen); {
@@ -150,7 +150,7 @@ func selected(k *Hooks, c *call, chosen uint64) {
 	}
 }
 
-// closes is closechan (c).
+// closes handles closechan (c).
 func closes(k *Hooks, c *call) bool {
 	if addr := c.Arg(0); addr != 0 {
 		ch := k.channelAt(c, addr)
@@ -160,7 +160,7 @@ func closes(k *Hooks, c *call) bool {
 	return false
 }
 
-// handle is what the actor has published for the current operation.
+// handleOf returns the handle that the actor has published for the present operation.
 func (k *Hooks) handleOf(c *call) uint64 {
 	switch {
 	case c.g.strand == 0 || c.g.inTimer:
@@ -175,7 +175,7 @@ func (k *Hooks) handleOf(c *call) uint64 {
 	return publish(c)
 }
 
-// operation is the innermost operation of g on a channel; nil if there is none.
+// operation returns the innermost channel operation of g, or nil.
 func (g *goroutine) operation() *operation {
 	for i := len(g.calls) - 1; i >= 0; i-- {
 		if op := g.calls[i].op; op != nil {
@@ -185,15 +185,15 @@ func (g *goroutine) operation() *operation {
 	return nil
 }
 
-// takes makes the actor observe what was published, if it is a goroutine.
+// takes makes the actor observe what was published, if the actor is a goroutine.
 func takes(c *call, handle uint64) {
 	if c.g.strand != 0 && !c.g.inTimer {
 		observe(c, handle)
 	}
 }
 
-// meets is send or recv (c, sudog, …): the actor exchanges with another goroutine that
-// waits on the channel.
+// meets handles send or recv (c, sudog, …): the actor exchanges an element with another
+// goroutine that waits on the channel.
 func meets(send bool) func(k *Hooks, c *call) bool {
 	return func(k *Hooks, c *call) bool {
 		ch := k.channelAt(c, c.Arg(0))
@@ -225,7 +225,7 @@ func meets(send bool) func(k *Hooks, c *call) bool {
 	}
 }
 
-// unlocks is unlock2 (lock): if the lock is a channel's, its count shows what was done
+// unlocks handles unlock2 (lock). If the lock is a channel's, its count shows what was done
 // while it was held.
 func unlocks(k *Hooks, c *call) bool {
 	ch := k.locks[c.Arg(0)]
@@ -249,7 +249,7 @@ func unlocks(k *Hooks, c *call) bool {
 	return false
 }
 
-// parks is gopark: a goroutine that waits on a channel publishes what it did for the
+// parks handles gopark. A goroutine that waits on a channel publishes what it did, for the
 // goroutine that will wake it.
 func parks(k *Hooks, c *call) bool {
 	if op := c.g.operation(); op != nil && c.g.strand != 0 {

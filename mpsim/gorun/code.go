@@ -10,7 +10,7 @@ import (
 // Code implements [mpsim.FiberHooks].
 func (k *Hooks) Code(pc uint64) mpsim.Recording { return k.function(pc).recording }
 
-// function is what is known of the function that pc is in.
+// function returns what is known about the function that contains pc.
 func (k *Hooks) function(pc uint64) *function {
 	s, _ := k.img.Func(pc)
 	if f := k.functions[s.Addr]; f != nil {
@@ -23,9 +23,9 @@ func (k *Hooks) function(pc uint64) *function {
 		f.pkg = pkg
 	}
 	switch {
-	case copying[name] || f.pkg == "internal/bytealg" || name == "": // no function's: what signal handlers return to
+	case copying[name] || f.pkg == "internal/bytealg" || name == "": // no function: the code that signal handlers return to
 		f.recording = mpsim.Inherited
-	case image.GoRuntime(f.pkg), strings.Contains(name, "[") && image.GoRuntime(packageOf(name)): // or made of it for other types
+	case image.GoRuntime(f.pkg), strings.Contains(name, "[") && image.GoRuntime(packageOf(name)): // or instantiated from the runtime's functions for other types
 		f.runtime = true
 		f.recording = mpsim.Unrecorded
 	case syncPackage(f.pkg) || syncPackage(packageOf(name)):
@@ -35,10 +35,10 @@ func (k *Hooks) function(pc uint64) *function {
 	return f
 }
 
-// trampoline returns the function to which a jump of the linker leads, if the function
-// is too far away for a call. The jump counts as code of that function, although it is
-// among the code of another package. A jump into the middle of a function, as of
-// duffcopy, has the distance in its name.
+// trampoline returns the function to which a jump of the linker leads, if the function is
+// too far away for a call. The jump counts as code of that function, although it is placed
+// among the code of another package. For a jump into the middle of a function, such as
+// duffcopy, the name includes the offset.
 func trampoline(name string) (function string, is bool) {
 	i := strings.LastIndex(name, "-tramp")
 	if i <= 0 {
@@ -54,21 +54,20 @@ type function struct {
 	runtime   bool
 }
 
-// copying are the runtime's functions that copy, clear and compare memory: their
-// accesses are those of the caller.
+// copying are the runtime's functions that copy, clear and compare memory. Their accesses
+// count as their caller's.
 var copying = map[string]bool{
 	"runtime.memmove": true, "runtime.memclrNoHeapPointers": true, "runtime.memequal": true,
 	"runtime.memequal_varlen": true, "runtime.duffzero": true, "runtime.duffcopy": true,
 }
 
-// syncPackage reports whether a package is one whose calls say what they order.
+// syncPackage reports whether a package is one whose calls are recorded by what they order.
 func syncPackage(pkg string) bool {
 	return pkg == "sync" || pkg == "sync/atomic" || pkg == "internal/sync"
 }
 
-// packageOf is the import path in the name of a symbol; it is not that of the
-// package in which a function was compiled if the name was given by a linkname
-// directive.
+// packageOf returns the import path in the name of a symbol. It differs from the package in
+// which the function was compiled if a linkname directive set the name.
 func packageOf(name string) string {
 	if strings.HasPrefix(name, "_rt0_") {
 		return "runtime"

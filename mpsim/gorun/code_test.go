@@ -6,7 +6,7 @@ import (
 	"hindsight/mpsim/image"
 )
 
-// TestStandard: what the standard library is, and what is not.
+// TestStandard checks what counts as the standard library.
 func TestStandard(t *testing.T) {
 	for pkg, want := range map[string]bool{
 		"os": true, "net/http": true, "vendor/golang.org/x/net": true, "internal/poll": true,
@@ -18,7 +18,7 @@ func TestStandard(t *testing.T) {
 	}
 }
 
-// TestTrampoline: the names that the linker has for jumps to functions that are far away.
+// TestTrampoline checks the names that the linker uses for jumps to distant functions.
 func TestTrampoline(t *testing.T) {
 	for name, want := range map[string]string{
 		"runtime.duffcopy+7b0-tramp0": "runtime.duffcopy", "runtime.memmove-tramp1": "runtime.memmove", "main.f": "",

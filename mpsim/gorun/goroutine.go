@@ -5,30 +5,30 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// goroutine is one of the program's, or the scheduler of a thread.
+// goroutine is one of the program's goroutines, or the scheduler of a thread.
 type goroutine struct {
 	strand uint64 // 0: the scheduler of a thread
 	begun  bool
 	calls  []call
-	// handoff is what it published when it parked in a channel operation.
+	// handoff is the handle that it published when it parked in a channel operation.
 	handoff uint64
-	// owed is what it observes when it continues: what the goroutines that woke it
-	// published.
+	// owed are the handles that it observes when it continues, published by the goroutines
+	// that woke it.
 	owed []uint64
-	// waking is what the goroutines observe that it makes ready; 0: nothing.
+	// waking is the handle that the goroutines observe that it makes ready; 0: none.
 	waking uint64
-	// finalized is the number of finalizers whose setters it is ordered after.
+	// finalized is the number of finalizers after whose setters it is ordered.
 	finalized int
 	// allocating says that it is in the allocator.
 	allocating bool
 	// timer is the handle of the timer that it runs; see timer.go.
 	timer   uint64
 	inTimer bool
-	// bubble is the address of the synctest bubble that it is in; 0: none.
+	// bubble is the address of its synctest bubble; 0: none.
 	bubble uint64
 }
 
-// actor is the goroutine, or the scheduler, that acts on a thread.
+// actor returns the goroutine, or the scheduler, that acts on a thread.
 func (k *Hooks) actor(h *mpsim.Hart) *goroutine {
 	if g := k.running[h.ID()]; g != nil {
 		return g
@@ -51,8 +51,8 @@ const (
 	sudogG     = 0
 )
 
-// leave suspends the goroutine of a thread. The thread continues with the scheduler, on
-// an empty stack.
+// leave suspends the goroutine of a thread. The thread continues with the scheduler, on an
+// empty stack.
 func leave(k *Hooks, c *call) bool {
 	k.suspend(c.Hart)
 	c.SwitchFiber(0)
@@ -60,8 +60,8 @@ func leave(k *Hooks, c *call) bool {
 	return false
 }
 
-// calls is mcall (f), by which a goroutine leaves. If f is coroswitch_m, by which
-// iter.Pull switches to the goroutine that waits there, that goroutine is ordered after
+// calls handles mcall (f), through which a goroutine is left. If f is coroswitch_m, through
+// which iter.Pull switches to the goroutine waiting there, that goroutine is ordered after
 // the caller.
 func calls(k *Hooks, c *call) bool {
 	if k.layout.gCoro != 0 && word(c.Hart, c.Arg(0)) == k.switcher && c.g.strand != 0 {
@@ -94,7 +94,7 @@ func exit(k *Hooks, c *call) bool {
 	return false
 }
 
-// resume is gogo (buf): the thread continues where buf says.
+// resume handles gogo (buf): the thread continues where buf says.
 func resume(k *Hooks, c *call) bool {
 	const firstArg = 8 // on the stack
 	buf := word(c.Hart, c.SP()+firstArg)
@@ -124,7 +124,7 @@ func resume(k *Hooks, c *call) bool {
 	return false
 }
 
-// created is the end of newproc1, with the new goroutine.
+// created handles the end of newproc1, whose result is the new goroutine.
 func created(k *Hooks, c *call, result uint64) {
 	if result == 0 {
 		return
@@ -133,15 +133,15 @@ func created(k *Hooks, c *call, result uint64) {
 	g := &goroutine{strand: k.strands}
 	k.goroutines[result] = g
 	c.Machine().NewFiber(result)
-	if c.g.inTimer { // of a bubble's timers, on the thread of a goroutine
+	if c.g.inTimer { // a bubble's timer, on the thread of a goroutine
 		k.createdByTimer(c, g)
 		return
 	}
 	emit(c, event.StrandCreate, g.strand)
 }
 
-// Cloning implements [mpsim.FiberHooks]: a thread of the runtime is not ordered after
-// the goroutine for which it is created.
+// Cloning implements [mpsim.FiberHooks]. A thread of the runtime is not ordered after the
+// goroutine for which it is created.
 func (k *Hooks) Cloning(h *mpsim.Hart) {
 	if g := k.running[h.ID()]; g != nil {
 		h.EmitEvent(event.Event{Kind: event.StrandSuspend, Obj: g.strand})
@@ -155,7 +155,7 @@ func (k *Hooks) Cloned(h *mpsim.Hart) {
 	}
 }
 
-// movesStack is the beginning of copystack (g, size), and movedStack its end.
+// movesStack handles the beginning of copystack (g, size), and movedStack its end.
 func movesStack(_ *Hooks, c *call) bool {
 	c.a, c.b = word(c.Hart, c.Arg(0)+gStackLow), word(c.Hart, c.Arg(0)+gStackHigh)
 	return true
@@ -168,9 +168,9 @@ func movedStack(k *Hooks, c *call, _ uint64) {
 	c.Record(event.Event{Kind: event.Renew, Obj: low, Arg: high - low})
 }
 
-// pause ends the segment of the goroutine g, if it is the one that runs: what it has
-// accessed may soon be in another life of the memory, since its stack has moved or the
-// garbage collector has scanned it.
+// pause ends the segment of goroutine g if g is running. The memory that g accesses later
+// may be in another life, because g's stack has moved or the garbage collector has scanned
+// it.
 func (k *Hooks) pause(c *call, g uint64) {
 	if at := k.goroutines[g]; at != nil && at == k.running[c.ID()] {
 		c.EmitEvent(event.Event{Kind: event.StrandSuspend, Obj: at.strand})
@@ -178,7 +178,7 @@ func (k *Hooks) pause(c *call, g uint64) {
 	}
 }
 
-// scanned is scanstack (g, …), and entersSystem the beginning of a system call,
+// scanned handles scanstack (g, …). entersSystem handles the beginning of a system call,
 // during which the stack may be scanned.
 func scanned(k *Hooks, c *call) bool {
 	k.pause(c, c.Arg(0))

@@ -2,15 +2,15 @@ package gorun
 
 import "hindsight/mpsim/image"
 
-// layout has the offsets of fields in the runtime's structures, from the debug
-// information. Without debug information, it has those of the release with which the
-// table was checked.
+// layout holds offsets of fields in the runtime's structures, from the debug information.
+// Without debug information, they are those of the release with which the table was
+// checked.
 type layout struct {
 	chanCount, chanCapacity, chanBuf, chanLock, chanElemSize uint64
 	timer                                                    uint64 // in a timeTimer
-	iterMap                                                  uint64 // in a map's iterator
-	gBubble                                                  uint64 // in a g; 0: the release has none
-	gCoro                                                    uint64 // in a g: the coroutine that it switches; 0: the release has none
+	iterMap                                                  uint64 // in a map iterator
+	gBubble                                                  uint64 // in a g; 0: the release has no such field
+	gCoro                                                    uint64 // in a g: the coroutine that it switches; 0: the release has no such field
 }
 
 func layoutOf(img *image.Image) layout {

@@ -20,24 +20,24 @@ type Hooks struct {
 	goroutines map[uint64]*goroutine         // by address of the runtime's g
 	running    map[event.ThreadID]*goroutine // nil: the thread runs the scheduler
 	system     map[event.ThreadID]*goroutine // the scheduler of each thread
-	strands    uint64                        // given out
+	strands    uint64                        // number of strands so far
 	channels   map[uint64]*channel           // by address
 	locks      map[uint64]*channel           // by address of the lock
-	timers     map[uint64]uint64             // handle of the goroutine that set it, by address
-	bubbles    map[uint64]uint64             // handle of the goroutines that stopped in a synctest bubble, by its address
-	finalizers []uint64                      // handles of the goroutines that set them
+	timers     map[uint64]uint64             // by address: handle of the goroutine that set it
+	bubbles    map[uint64]uint64             // by address of a synctest bubble: handle of the goroutines that stopped in it
+	finalizers []uint64                      // handles of the goroutines that set finalizers
 	switcher   uint64                        // address of coroswitch_m
-	tiny       map[uint64]uint8              // offset in a granule of the last object that shares it, by address of the granule
+	tiny       map[uint64]uint8              // by address of a granule: offset of the last object that shares it
 	signatures map[uint64]mpsim.Signature    // by address
-	lastUses   uint64                        // handle of the goroutines that may have been the last to use an object; 0: none has a finalizer
+	lastUses   uint64                        // handle of the goroutines that may have used an object last; 0: no object has a finalizer
 }
 
 // call is a call in progress of a hooked function whose return is awaited.
 type call struct {
 	*mpsim.Hart
 	g  *goroutine
-	op *operation // of a channel
-	// a and b are for the probe.
+	op *operation // channel operation
+	// a and b are for use by the probe.
 	a, b uint64
 }
 
@@ -50,8 +50,8 @@ type probe struct {
 	drop func(k *Hooks, c *call)
 }
 
-// New returns the hooks for a run of img, which is a Go program, and where they
-// are in it.
+// New returns the hooks for a run of img, which is a Go program, and the numbers of the
+// hooked functions by address.
 func New(img *image.Image) (*Hooks, map[uint64]int) {
 	k := &Hooks{
 		img: img, table: table, layout: layoutOf(img),
@@ -104,7 +104,7 @@ func (k *Hooks) Enter(h *mpsim.Hart, fn int) mpsim.Follow {
 	return mpsim.Watch
 }
 
-// ended returns the call that ends.
+// ended returns the call that is ending.
 func (k *Hooks) ended(h *mpsim.Hart) *call {
 	g := k.actor(h)
 	if len(g.calls) == 0 {
@@ -130,8 +130,8 @@ func (k *Hooks) Abandon(h *mpsim.Hart, fn int) {
 	}
 }
 
-// Kernel implements [mpsim.FiberHooks]: what a system call does counts for the program
-// if a goroutine makes it through package syscall.
+// Kernel implements [mpsim.FiberHooks]. What a system call does concerns the program if a
+// goroutine makes the call through package syscall.
 func (k *Hooks) Kernel(h *mpsim.Hart, _ *event.Event) bool {
 	const ecallBytes = 4
 	if k.running[h.ID()] == nil || !strings.HasPrefix(k.function(h.PC-ecallBytes).pkg, "internal/runtime/syscall") {
@@ -153,12 +153,13 @@ func (k *Hooks) Waits(*mpsim.Hart, int) string           { return "" }
 func (k *Hooks) Args(int) int                            { return 1 }
 func (k *Hooks) Copies(int) bool                         { return false }
 
-// systemCall is the signature of the function, in assembler, that calls the kernel for
-// package syscall: the number of the call and six arguments, two results and an error.
+// systemCall is the signature of the assembler function that calls the kernel for package
+// syscall: it takes the number of the call and six arguments, and returns two results and
+// an error.
 var systemCall = mpsim.Signature{Known: true, Args: 7, Ints: 3}
 
-// Signature implements [mpsim.FiberHooks]. Nothing is known of other functions in
-// assembler.
+// Signature implements [mpsim.FiberHooks]. Nothing is known about other assembler
+// functions.
 func (k *Hooks) Signature(pc uint64) mpsim.Signature {
 	if s, ok := k.signatures[pc]; ok {
 		return s
@@ -180,14 +181,13 @@ func (k *Hooks) Signature(pc uint64) mpsim.Signature {
 	return s
 }
 
-// word reads eight bytes of the program's memory; 0 when there are none.
+// word reads eight bytes of the program's memory. It returns 0 if they cannot be read.
 func word(h *mpsim.Hart, addr uint64) uint64 {
 	v, _ := h.Load(addr, 8)
 	return v
 }
 
-// emit records an event of the goroutine, at the place where it left the program's
-// code.
+// emit records an event of the goroutine, at the place where it left the program's code.
 func emit(c *call, kind event.Kind, obj uint64) { c.EmitEvent(event.Event{Kind: kind, Obj: obj}) }
 
 // publish publishes what the goroutine has done so far, under a new handle.
@@ -197,7 +197,8 @@ func publish(c *call) uint64 {
 	return handle
 }
 
-// observe observes it. What is published once and observed once is forgotten.
+// observe observes a handle. A handle that is published once and observed once is then
+// forgotten.
 func observe(c *call, handle uint64) {
 	if handle != 0 {
 		emit(c, event.Observe, handle)

@@ -5,9 +5,9 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Bubbles of package testing/synctest (runtime/synctest.go). What a goroutine of a
-// bubble did until it stopped or ended comes before the return of a Wait in the
-// bubble, and before the return of the Run that made it.
+// Bubbles of package testing/synctest (runtime/synctest.go). What a goroutine of a bubble
+// did until it stopped or ended is ordered before the return of a Wait in the bubble, and
+// before the return of the Run that created it.
 
 // stopsInBubble is called when g, which runs on h, stops or ends.
 func (k *Hooks) stopsInBubble(h *mpsim.Hart, g *goroutine) {
@@ -26,10 +26,10 @@ func (k *Hooks) stopsInBubble(h *mpsim.Hart, g *goroutine) {
 	h.EmitEvent(event.Event{Kind: event.Publish, Obj: handle})
 }
 
-// bubbleWaited is the end of Wait, which has stopped.
+// bubbleWaited handles the end of Wait, which has stopped.
 func bubbleWaited(k *Hooks, c *call, _ uint64) { observe(c, k.bubbles[c.g.bubble]) }
 
-// bubbleEnd is the end of Run: another bubble may have the address from now on.
+// bubbleEnd handles the end of Run. From now on another bubble may have the address.
 func bubbleEnd(k *Hooks, c *call, _ uint64) {
 	observe(c, k.bubbles[c.g.bubble])
 	delete(k.bubbles, c.g.bubble)

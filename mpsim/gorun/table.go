@@ -9,10 +9,10 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Checked are the releases of Go with whose sources the table was checked.
+// Checked lists the releases of Go against whose sources the table was checked.
 var Checked = []string{"go1.25", "go1.26"}
 
-// table is every hooked function. A name that a release does not have is ignored there.
+// table contains all hooked functions. A name that a release does not have is ignored.
 // Names of earlier releases are listed beside those of later ones.
 var table []probe
 
@@ -20,8 +20,8 @@ func init() {
 	table = append(append(append(goroutines(), channels()...), synchronisation()...), memory()...)
 }
 
-// goroutines is where the runtime creates goroutines and switches between them:
-// proc.go, stack.go, asm_riscv64.s.
+// goroutines returns the places where the runtime creates goroutines and switches between
+// them: proc.go, stack.go, asm_riscv64.s.
 func goroutines() []probe {
 	return []probe{
 		{names: []string{"runtime.mcall"}, enter: calls},
@@ -37,7 +37,7 @@ func goroutines() []probe {
 	}
 }
 
-// channels is chan.go, select.go and time.go.
+// channels returns the functions of chan.go, select.go and time.go.
 func channels() []probe {
 	return []probe{
 		{names: []string{"runtime.makechan"}, enter: func(*Hooks, *call) bool { return true }, exit: made},
@@ -58,7 +58,8 @@ func channels() []probe {
 	}
 }
 
-// synchronisation is package sync and synctest.go. What its atomic accesses mean is in atomic.go.
+// synchronisation returns the functions of package sync and synctest.go. The meaning of
+// their atomic accesses is in atomic.go.
 func synchronisation() []probe {
 	return []probe{
 		{names: []string{"sync.(*WaitGroup).Wait"}, enter: await, exit: waitEnd},
@@ -72,8 +73,8 @@ func synchronisation() []probe {
 	}
 }
 
-// memory is malloc.go, slice.go, string.go, mbarrier.go, iface.go and package
-// internal/runtime/maps.
+// memory returns the functions of malloc.go, slice.go, string.go, mbarrier.go, iface.go and
+// package internal/runtime/maps.
 func memory() []probe {
 	return []probe{
 		{names: []string{"runtime.mallocgc*"}, enter: allocates, exit: allocated, drop: allocatesNothing},
@@ -101,16 +102,16 @@ func memory() []probe {
 	}
 }
 
-// vital are functions that every program has and that are needed to follow its
-// goroutines.
+// vital are functions that every program has and without which its goroutines cannot be
+// followed.
 var vital = []string{"runtime.mcall", "runtime.gogo.abi0", "runtime.goexit1", "runtime.newproc1", "runtime.goschedImpl",
 	"runtime.copystack", "runtime.gopark", "runtime.ready", "runtime.unlock2", "runtime.mallocgc"}
 
 // ErrSymbols says that the functions of the runtime were not found in a Go program.
 var ErrSymbols = errors.New("symbols and debug information are needed; build it without -ldflags=-s and -w")
 
-// Check returns an error for a Go program whose goroutines cannot be followed:
-// everything that its runtime does would be reported as the program's.
+// Check returns an error for a Go program whose goroutines cannot be followed. Everything
+// that its runtime does would be reported as the program's.
 func Check(img *image.Image) error {
 	for _, name := range vital {
 		if _, ok := img.Lookup(name); !ok {
@@ -123,8 +124,8 @@ func Check(img *image.Image) error {
 	return nil
 }
 
-// Unchecked returns a sentence if the table was not checked with the release of Go that
-// built a program; "" if it was, or if it is no Go program.
+// Unchecked returns a sentence if the table was not checked against the release of Go that
+// built a program. It returns "" if it was, or if the program is not a Go program.
 func Unchecked(img *image.Image) string {
 	release := img.Go()
 	if release == "" {

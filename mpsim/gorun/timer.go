@@ -10,10 +10,10 @@ import (
 )
 
 // Timers. The goroutine that set a timer is ordered before the timer's effect: the call of
-// AfterFunc's function, the value sent on its channel (the race detector has the
-// edge at the same places).
+// AfterFunc's function, or the value sent on its channel (the race detector has the edge at
+// the same places).
 
-// timerMade is the end of newTimer, and timerSet the beginning of resetTimer (t, …).
+// timerMade handles the end of newTimer, and timerSet the beginning of resetTimer (t, …).
 func timerMade(k *Hooks, c *call, result uint64) {
 	k.timers[result+k.layout.timer] = publish(c)
 }
@@ -23,8 +23,8 @@ func timerSet(k *Hooks, c *call) bool {
 	return false
 }
 
-// timerRuns is (*timer).unlockAndRun (t, now), on the scheduler's stack or, for a
-// timer with a channel, that of the goroutine which looks at the channel.
+// timerRuns handles (*timer).unlockAndRun (t, now), which runs on the scheduler's stack or,
+// for a timer with a channel, on that of the goroutine that uses the channel.
 func timerRuns(k *Hooks, c *call) bool {
 	c.g.timer, c.g.inTimer = k.timers[c.Arg(0)], true
 	return true
@@ -32,7 +32,7 @@ func timerRuns(k *Hooks, c *call) bool {
 
 func timerRan(_ *Hooks, c *call, _ uint64) { c.g.timer, c.g.inTimer = 0, false }
 
-// createdByTimer is for a goroutine that a timer created: it is ordered after the
+// createdByTimer handles a goroutine that a timer created. It is ordered after the
 // goroutine that set the timer, and after nothing else.
 func (k *Hooks) createdByTimer(c *call, g *goroutine) {
 	k.strands++
@@ -46,8 +46,8 @@ func (k *Hooks) createdByTimer(c *call, g *goroutine) {
 	c.EmitEvent(event.Event{Kind: event.StrandEnd, Obj: by, Arg: 8, Size: 8})
 }
 
-// finalizerSet is SetFinalizer and AddCleanup: the call is ordered before the functions
-// that the runtime calls for them.
+// finalizerSet handles SetFinalizer and AddCleanup. The call is ordered before the
+// functions that the runtime will call because of it.
 func finalizerSet(k *Hooks, c *call) bool {
 	k.finalizers = append(k.finalizers, publish(c))
 	if k.lastUses == 0 && !image.GoStandard(k.function(c.Site()).pkg) {
@@ -56,16 +56,16 @@ func finalizerSet(k *Hooks, c *call) bool {
 	return false
 }
 
-// reachable is called when a goroutine stops, so that the garbage collector may find
-// that it no longer uses an object. What it did so far is ordered before the object's
-// finalizer. Only programs that set finalizers themselves need to know.
+// reachable is called when a goroutine stops, after which the garbage collector may find
+// that the goroutine no longer uses an object. What it did so far is ordered before the
+// object's finalizer. This matters only in programs that set finalizers themselves.
 func (k *Hooks) reachable(h *mpsim.Hart) {
 	if k.lastUses != 0 {
 		h.EmitEvent(event.Event{Kind: event.Publish, Obj: k.lastUses})
 	}
 }
 
-// finalizerRuns is where the runtime's goroutine calls them.
+// finalizerRuns handles the place where the runtime's goroutine calls finalizers.
 func finalizerRuns(k *Hooks, c *call) bool {
 	if c.g.strand != 0 {
 		observe(c, k.lastUses)
@@ -75,7 +75,7 @@ func finalizerRuns(k *Hooks, c *call) bool {
 	return false
 }
 
-// cleanup is AddCleanup, or the function in it that the runtime calls later.
+// cleanup handles AddCleanup, or the function in it that the runtime calls later.
 func cleanup(k *Hooks, c *call) bool {
 	if strings.Contains(k.function(c.Func()).name, "].func") {
 		return finalizerRuns(k, c)
