@@ -8,11 +8,11 @@ import (
 	"hindsight/analyze/report"
 )
 
-// testOf is the test that a function belongs to, by its name as stacks have it.
+// testOf matches the test that a function belongs to, in the function names of stacks.
 var testOf = regexp.MustCompile(`\.((?:Test|Fuzz|Example|Benchmark)[^a-z.\[(][^.\[(]*|Test|Example)(?:[.\[]|$)`)
 
-// inTest is the test in which a race's accesses were made; "" if their stacks and those
-// of the goroutines' creation do not show it.
+// inTest returns the test in which a race's accesses were made, or "" if neither their
+// stacks nor those of the goroutines' creation show it.
 func inTest(r *report.Race) string {
 	for _, a := range r.Accesses {
 		stacks := [][]report.Frame{a.Stack}
@@ -30,9 +30,9 @@ func inTest(r *report.Race) string {
 	return ""
 }
 
-// ByTest returns the IDs of the races in a report by the test in which they happened, and
-// the names of the tests in the order of the report. The call stacks say which test it
-// was. Races in no test have the name "".
+// ByTest groups the IDs of the races in a report by the test in which they happened,
+// according to the call stacks. names lists the tests in the order of the report. Races in
+// no test have the name "".
 func ByTest(rep *report.Report) (names []string, races map[string][]string) {
 	races = map[string][]string{}
 	for i := range rep.Races {

@@ -17,28 +17,28 @@ import (
 	"hindsight/mpsim/session"
 )
 
-// Tests are the tests of a package, and how they are run.
+// Tests describes the tests of a package, and how to run them.
 type Tests struct {
 	Recording
 	Package  Package
 	Program  *Program      // the test binary
-	Pattern  string        // which tests: -run of go test
+	Pattern  string        // selects tests, like -run of go test
 	Flags    []string      // of the test binary, each with its prefix -test.
 	Args     []string      // of the test binary, after its flags
 	Together bool          // all tests run in one run
-	FailFast bool          // no test is run after one that failed
-	Jobs     int           // tests at a time
+	FailFast bool          // no test starts after one that failed
+	Jobs     int           // maximum number of concurrent tests
 	Timeout  time.Duration // of a run, in the program's time and in real time; 0: none
-	// Output receives what the tests of a run with Together write, while they write it.
+	// Output receives the output of a run with Together as it is written.
 	Output io.Writer
-	// Started, if not nil, is called when a run begins, with the name of its test ("" if
-	// it is that of all tests). The function that it returns is called when the run has
-	// ended. Runs of several tests begin and end at the same time.
+	// Started, if not nil, is called when a run begins, with the name of its test ("" for
+	// the run of all tests). The function that it returns is called when the run has ended.
+	// Runs of several tests may begin and end concurrently.
 	Started func(name string) (ended func())
 	Err     io.Writer // of the run that lists the tests
 }
 
-// Names returns the tests to be run, each by itself; if they run together, only "".
+// Names returns the tests to run, or only "" if they run together.
 func (t *Tests) Names(ctx context.Context) ([]string, error) {
 	if t.Together {
 		return []string{""}, nil
@@ -75,16 +75,16 @@ func because(message string) string {
 	return ": " + message
 }
 
-// testEnvironment is the environment of a test: it sees its package's directory as /.
+// testEnvironment is the environment of a test, which sees its package's directory as /.
 var testEnvironment = []string{"PWD=/", "HOME=/", "TMPDIR=/tmp"}
 
-// testFiles is what a test finds beside the files of its package: the names of the
-// machine itself, which tests of servers connect to.
+// testFiles are the files that a test sees besides those of its package: the names of the
+// machine itself, to which tests of servers connect.
 var testFiles = session.Files{Objects: map[string]linux.Object{"/etc/hosts": {Data: []byte("127.0.0.1 localhost\n::1 localhost\n")}}}
 
-// All runs the tests called names, several at a time, each under every seed. Results come
-// in the order of the names, and for one name in the order of the seeds. The sequence
-// ends after the first error; a result beside the error is of a run whose examination
+// All runs the tests called names, several at a time, each under every seed. Results are in
+// the order of the names and, for each name, in the order of the seeds. The sequence ends
+// after the first error. A result that comes with an error is of a run whose examination
 // failed. Break out of the loop to stop the tests.
 func (t *Tests) All(ctx context.Context, names []string) iter.Seq2[*Result, error] {
 	return func(yield func(*Result, error) bool) {
@@ -143,7 +143,7 @@ func (t *Tests) seeds(ctx context.Context, name string, to chan<- outcome) {
 	}
 }
 
-// argsOf are the arguments of the test binary for a test.
+// argsOf returns the arguments of the test binary for a test.
 func (t *Tests) argsOf(name string) []string {
 	args := append([]string{"-test.paniconexit0", "-test.timeout=" + t.Timeout.String()}, t.Flags...)
 	pattern := t.Pattern
@@ -156,8 +156,8 @@ func (t *Tests) argsOf(name string) []string {
 	return append(append(args, "-test.run="+pattern), t.Args...)
 }
 
-// under makes one run of a test. The test's standard output and error become one stream,
-// as in go test. The result is nil if there was no run.
+// under makes one run of a test. The test's standard output and error become one stream, as
+// in go test. The result is nil if there was no run.
 func (t *Tests) under(ctx context.Context, r *session.Run, name string) (*Result, error) {
 	start := time.Now()
 	var text, log bytes.Buffer
@@ -186,15 +186,15 @@ func (t *Tests) under(ctx context.Context, r *session.Run, name string) (*Result
 	return res, err
 }
 
-// testOutput passes on what a test binary prints, line by line, without its verdict on
+// testOutput passes on the output of a test binary, line by line, without its verdict on
 // the package.
 type testOutput struct {
 	mu   sync.Mutex
 	out  io.Writer
-	line []byte // that has no end yet
+	line []byte // an incomplete line
 }
 
-// Write implements [io.Writer]. Lines are written when they are whole.
+// Write implements [io.Writer]. It passes on complete lines.
 func (o *testOutput) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -210,12 +210,12 @@ func (o *testOutput) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// lines passes on whole lines.
+// lines passes on complete lines.
 func (o *testOutput) lines(text []byte) error {
 	for line := range bytes.Lines(text) {
 		switch string(line) {
 		case "PASS\n", "FAIL\n", "testing: warning: no tests to run\n":
-			continue // about the package
+			continue // the verdict on the package
 		}
 		if _, err := o.out.Write(line); err != nil {
 			return err
@@ -224,7 +224,7 @@ func (o *testOutput) lines(text []byte) error {
 	return nil
 }
 
-// Close passes on what is left, a line without an end.
+// Close passes on what is left, an incomplete line.
 func (o *testOutput) Close() error {
 	err := o.lines(o.line)
 	o.line = nil

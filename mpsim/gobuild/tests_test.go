@@ -14,8 +14,8 @@ import (
 	"hindsight/mpsim/session"
 )
 
-// TestTestOutput: whatever the pieces, the lines pass without the verdict, and
-// whole lines pass before the end.
+// TestTestOutput checks that, however the output is split, the lines are passed on without
+// the verdict, and complete lines before the end.
 func TestTestOutput(t *testing.T) {
 	const text, want = "=== RUN   TestA\nPASSED\nPASS\n FAIL\nFAIL\ntesting: warning: no tests to run\nno end", "=== RUN   TestA\nPASSED\n FAIL\nno end"
 	for size := 1; size <= len(text); size++ {
@@ -35,8 +35,8 @@ func TestTestOutput(t *testing.T) {
 	}
 }
 
-// TestAll: results come in the order of the tests and of the seeds, however many tests run
-// at a time. Failing fast stops after all seeds of the test that failed.
+// TestAll checks that results come in the order of the tests and of the seeds, however many
+// tests run concurrently. Failing fast stops after all seeds of the failed test.
 func TestAll(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -109,7 +109,7 @@ func nothing(context.Context, *session.Run, *session.Summary, io.Writer) (*repor
 	return nil, nil
 }
 
-// TestByTest: the outermost function of a test in the stacks names the test.
+// TestByTest checks that the outermost test function in the stacks names the test.
 func TestByTest(t *testing.T) {
 	in := func(functions ...string) report.Access {
 		var a report.Access

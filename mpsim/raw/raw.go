@@ -1,6 +1,6 @@
-// Package raw writes the raw, uncompressed traces that the trace-compression papers
-// studied, while a program runs: addresses of stores, cache misses, values of
-// loads, block leaders, branch bits (docs/raw-formats.md).
+// Package raw writes the raw, uncompressed traces studied by the trace-compression papers
+// while a program runs: addresses of stores, cache misses, values of loads, block leaders,
+// branch bits (docs/raw-formats.md).
 package raw
 
 import (
@@ -11,19 +11,18 @@ import (
 	"hindsight/tracefmt/rawtrace"
 )
 
-// Geometry of the cache of VPC3, section 4.2.
+// Geometry of the cache in VPC3, section 4.2.
 const (
 	missLineBits = 6
 	missLines    = 16 << 10 >> missLineBits
 )
 
-// kinds are the kinds of raw traces: what each writes for a block and for an ordered
-// event.
+// kinds are the kinds of raw traces: what each writes for a block and for an ordered event.
 var kinds = []struct {
 	name   string
 	block  func(*Recorder, *thread, *event.Block, []uint64)
 	event  func(*Recorder, *thread, *event.Event)
-	values bool // of instructions are looked at
+	values bool // it needs the values of instructions
 }{
 	{"store-addr", (*Recorder).storesOf, (*Recorder).atomicStore, false},
 	{"cache-miss", (*Recorder).missesOf, (*Recorder).atomicMiss, false},
@@ -34,7 +33,7 @@ var kinds = []struct {
 	{"blocks", (*Recorder).numberOf, nil, false},
 }
 
-// Kinds are the names of the kinds of raw traces.
+// Kinds returns the names of the kinds of raw traces.
 func Kinds() []string {
 	var names []string
 	for _, k := range kinds {
@@ -47,26 +46,27 @@ func Kinds() []string {
 type Recorder struct {
 	w       io.Writer
 	kind    int
-	only    int                           // thread, or -1
-	code    func(pc uint64, n int) []byte // of the program; for values
-	loads   []blockLoads                  // by block; of values
-	values  []uint64                      // of the blocks to come in this batch
+	only    int                           // thread to record, or -1 for all
+	code    func(pc uint64, n int) []byte // the program's code; for values
+	loads   []blockLoads                  // by block; for values
+	values  []uint64                      // of the remaining blocks in this batch
 	blocks  []event.Block
 	threads map[event.ThreadID]*thread
 	buf     []byte
-	bits    uint // of the byte of branch bits that is not full
+	bits    uint // of the incomplete byte of branch bits
 	bitsN   int
-	Entries uint64 // records, leaders, data addresses or bits so far
+	Entries uint64 // number of records, leaders, data addresses or bits so far
 	Written int64  // bytes so far
 }
 
 // thread is the state of a thread.
 type thread struct {
 	lines  [missLines]uint64 // of its cache: line number plus one
-	branch *event.Block      // the branch that it ran last, not decided yet
+	branch *event.Block      // its last branch, whose direction is not known yet
 }
 
-// NewRecorder writes a kind of trace to w; code returns the program's code.
+// NewRecorder returns a Recorder that writes a kind of trace to w. code returns the
+// program's code.
 func NewRecorder(w io.Writer, kind string, only int, code func(pc uint64, n int) []byte) *Recorder {
 	r := &Recorder{w: w, only: only, code: code, threads: map[event.ThreadID]*thread{}}
 	for i, k := range kinds {
@@ -77,7 +77,7 @@ func NewRecorder(w io.Writer, kind string, only int, code func(pc uint64, n int)
 	return r
 }
 
-// Define is event.Observer.
+// Define implements event.Observer.
 func (r *Recorder) Define(blocks []event.Block) error {
 	for _, b := range blocks {
 		b.Sites = append([]event.Site(nil), b.Sites...)
@@ -99,7 +99,7 @@ func (r *Recorder) Define(blocks []event.Block) error {
 	return nil
 }
 
-// Batch is event.Observer.
+// Batch implements event.Observer.
 func (r *Recorder) Batch(b *event.Batch) error {
 	if r.only >= 0 && b.Thread != event.ThreadID(r.only) {
 		return nil
@@ -132,10 +132,10 @@ func (r *Recorder) Batch(b *event.Batch) error {
 	return r.flush(1 << 16)
 }
 
-// Finish is event.Observer.
+// Finish implements event.Observer.
 func (r *Recorder) Finish(event.Outcome) error {
 	if kinds[r.kind].name == "branch-bits" {
-		// A one and zeros fill the last byte, so that the bits can be counted.
+		// A one followed by zeros fills the last byte, so that the bits can be counted.
 		r.buf = append(r.buf, byte(r.bits|1<<r.bitsN))
 	}
 	return r.flush(0)
@@ -218,7 +218,8 @@ func (r *Recorder) atomicData(_ *thread, e *event.Event) {
 	}
 }
 
-// branchOf decides the thread's last branch by where the thread continued.
+// branchOf determines the direction of the thread's last branch from where the thread
+// continued.
 func (r *Recorder) branchOf(th *thread, b *event.Block, _ []uint64) {
 	if last := th.branch; last != nil {
 		if b.PC == last.Target {

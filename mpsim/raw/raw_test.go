@@ -9,7 +9,8 @@ import (
 	"hindsight/tracefmt/rawtrace"
 )
 
-// TestRawRecorder: each kind of raw trace of one small run, by hand.
+// TestRawRecorder compares each kind of raw trace of one small run with a trace written by
+// hand.
 func TestRawRecorder(t *testing.T) {
 	blocks := []event.Block{
 		{ID: 0, PC: 0x100, Bytes: 12, End: event.EndBranch, Target: 0x100, Sites: []event.Site{{PC: 0x100, Size: 8}, {PC: 0x104, Size: 8, Access: event.Write}}},
@@ -43,7 +44,8 @@ func TestRawRecorder(t *testing.T) {
 	}{
 		{"store-addr", 0, records(0x104, 0x2000, 0x104, 0x6000, 0x10c, 0x1010, 0x104, 0x2000)},
 		{"store-addr", -1, records(0x104, 0x2000, 0x104, 0x6000, 0x10c, 0x1010, 0x104, 0x2000, 0x104, 0x2000)},
-		// 0x2000 and 0x6000 share a line of the cache of 16 kB; 0x1008 is in that of 0x1000.
+		// 0x2000 and 0x6000 share a line of the 16 kB cache; 0x1008 is in the line of
+		// 0x1000.
 		{"cache-miss", 0, records(0x100, 0x1000, 0x104, 0x2000, 0x104, 0x6000, 0x104, 0x2000)},
 		{"cache-miss", 1, records(0x100, 0x1000, 0x104, 0x2000)},
 		{"leaders", 0, words(0x100|leader, 0x1000, 0x2000, 0x100|leader, 0x1008, 0x6000, 0x10c|leader, 0x1010, 0x110|leader, 0x100|leader, 0x1000, 0x2000)},
@@ -73,7 +75,7 @@ func TestRawRecorder(t *testing.T) {
 	}
 }
 
-// TestLoadValues: the values of loads are picked from among those of all
+// TestLoadValues checks that the values of loads are selected from those of all
 // instructions.
 func TestLoadValues(t *testing.T) {
 	code := []uint32{

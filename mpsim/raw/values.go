@@ -7,20 +7,20 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// loadEntry is an entry in event.Batch.Values that a load gave: the At-th of
+// loadEntry is an entry in event.Batch.Values that comes from a load. at is its index in
 // its block.
 type loadEntry struct {
 	at uint32
 	pc uint64
 }
 
-// blockLoads are the loads of a block, and how many entries it has in all.
+// blockLoads are the loads of a block, and its total number of entries.
 type blockLoads struct {
 	loads   []loadEntry
 	entries int
 }
 
-// WantsValues is event.ValueObserver.
+// WantsValues implements event.ValueObserver.
 func (r *Recorder) WantsValues() bool { return kinds[r.kind].values }
 
 // loadsOf finds the loads among the instructions of a block.
@@ -57,7 +57,7 @@ func (r *Recorder) loadsOf(b *event.Block) (blockLoads, error) {
 	return out, nil
 }
 
-// valuesOf records the values that the loads of a block gave.
+// valuesOf records the values of a block's loads.
 func (r *Recorder) valuesOf(_ *thread, b *event.Block, _ []uint64) {
 	l := &r.loads[b.ID]
 	for _, e := range l.loads {

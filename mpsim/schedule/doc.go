@@ -14,8 +14,8 @@
 //	T1 events 12 accesses 34  # until it has had 12 events and 34 accesses, since it began
 //	clock 5000000             # a sleep ends early: it is 5000000 ns
 //
-// The place after @ is optional. If it is there, a run that follows the
-// schedule is compared with it.
+// The place after @ is optional. If it is given, a run that follows the schedule is
+// compared with it.
 //
 // A [Schedule] may be read from several goroutines. It shares nothing with the
 // text that it was parsed from.

@@ -11,7 +11,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// random is a schedule with steps of all kinds.
+// random returns a schedule with steps of all kinds.
 func random(r *rand.Rand) *Schedule {
 	s := &Schedule{}
 	for range r.IntN(30) {
@@ -34,7 +34,7 @@ func random(r *rand.Rand) *Schedule {
 	return s
 }
 
-// without is the steps without the lines that they were read from.
+// without returns the steps without the numbers of their lines.
 func without(s *Schedule) []Step {
 	steps := slices.Clone(s.Steps)
 	for i := range steps {

@@ -13,10 +13,10 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// header is the first line of the text form; the number is that of its version.
+// header is the first line of the text form. The number is the version of the form.
 const header = "hindsight schedule 1"
 
-// Limits of what [Parse] takes.
+// Limits of what [Parse] accepts.
 const (
 	maxLine   = 4096    // bytes
 	maxSteps  = 1 << 24 // steps
@@ -24,11 +24,11 @@ const (
 	maxThread = event.MaxThreads - 1
 )
 
-// ErrSyntax wraps what is wrong with the text of a schedule.
+// ErrSyntax wraps errors in the text of a schedule.
 var ErrSyntax = errors.New("schedule")
 
-// Parse reads the text form. name is the file's, for messages. Errors name the line
-// and wrap [ErrSyntax], or are those of r.
+// Parse reads the text form. name is the file's, for messages. Errors name the line and
+// wrap [ErrSyntax], or come from r.
 func Parse(name string, r io.Reader) (*Schedule, error) {
 	s := &Schedule{Name: name}
 	lines := bufio.NewScanner(r)
@@ -133,7 +133,7 @@ func parseStep(words []string) (Step, error) {
 	return s, nil
 }
 
-// parseUntil reads what comes after "events", and returns the words after that.
+// parseUntil reads what follows "events", and returns the words after that.
 func (s *Step) parseUntil(words []string) (rest []string, err error) {
 	s.Kind = Until
 	if len(words) == 0 {
@@ -162,7 +162,7 @@ func number(text string, limit uint64, what string) (uint64, error) {
 	return v, nil
 }
 
-// place reads an address in hexadecimal, which is not 0.
+// place reads an address in hexadecimal, which must not be 0.
 func place(text string) (uint64, error) {
 	digits, ok := strings.CutPrefix(text, "0x")
 	v, err := strconv.ParseUint(digits, 16, 64)
@@ -172,8 +172,7 @@ func place(text string) (uint64, error) {
 	return v, nil
 }
 
-// Write writes the text form. note, if not nil, returns what to say about a step in
-// a comment; "": nothing.
+// Write writes the text form. note, if not nil, returns a comment on a step, or "".
 func (s *Schedule) Write(w io.Writer, note func(*Step) string) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintln(out, header)
@@ -204,14 +203,14 @@ func printable(r rune) rune {
 	return r
 }
 
-// Text is the text form without comments.
+// Text returns the text form without comments.
 func (s *Schedule) Text() []byte {
 	var b bytes.Buffer
 	_ = s.Write(&b, nil) // a buffer takes everything
 	return b.Bytes()
 }
 
-// String is the line of the step.
+// String returns the line of the step.
 func (s *Step) String() string { return string(s.append(nil)) }
 
 func (s *Step) append(b []byte) []byte {

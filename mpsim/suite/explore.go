@@ -1,9 +1,10 @@
-// Package suite explores many programs, each with many seeds: a list of commands with what
-// is expected of them ([Parse]), their runs on this machine ([Explore]), the union of what
-// several machines did ([Merge]), and one report about all programs ([Suite.Report]).
+// Package suite explores many programs, each with many seeds. It parses a list of commands
+// with their expected outcomes ([Parse]), runs them on this machine ([Explore]), unites
+// what several machines did ([Merge]), and writes one report about all programs
+// ([Suite.Report]).
 //
-// A program that hangs, or that hindsight cannot load, simulate or analyse costs its own
-// runs only. It has a row in the report that says so.
+// A program that hangs, or that hindsight cannot load, simulate or analyse, affects only
+// its own runs. A row in the report says so.
 package suite
 
 import (
@@ -16,40 +17,40 @@ import (
 	"hindsight/tracefmt/outfile"
 )
 
-// Options say what is explored, and how.
+// Options say what to explore, and how.
 type Options struct {
 	List     *List
 	Settings Settings
 	Dir      string
-	Jobs     int // runs at a time, of all programs together; 0: 1
-	// Shards, if not 0, is the number of parts that the runs are split into. This one is
-	// number Shard, counted from 1.
+	Jobs     int // maximum number of concurrent runs, over all programs; 0: 1
+	// Shards, if not 0, is the number of parts that the runs are split into. This
+	// exploration is number Shard, counted from 1.
 	Shard, Shards int
 	Resume        bool                  // continue the exploration in Dir
-	Progress      func(done, races int) // of all programs; may be nil
+	Progress      func(done, races int) // totals over all programs; may be nil
 }
 
-// MaxProblems is after how many runs that failed a program is given up.
+// MaxProblems is the number of failed runs after which a program is given up.
 const MaxProblems = 3
 
-// firstRound is how many runs a program makes before the other programs have their turn.
-// Each further round is so many times longer than all before it.
+// firstRound is the number of runs that a program makes before the other programs have
+// their turn. Each further round multiplies the number of runs so far by nextRounds.
 const (
 	firstRound  = 16
 	nextRounds  = 4
 	endOfRounds = 1 << 30
 )
 
-// exploring is a suite under way.
+// exploring is a suite in progress.
 type exploring struct {
 	o     Options
-	slots chan struct{} // a run at a time each
+	slots chan struct{} // one element per concurrent run
 
 	mu       sync.Mutex
 	state    *outfile.File
-	problems map[string]int // by key: runs that failed
-	done     map[string]int // by key: runs made
-	races    map[string]int // by key: races seen
+	problems map[string]int // by key: number of failed runs
+	done     map[string]int // by key: number of runs made
+	races    map[string]int // by key: number of races seen
 	queue    []turn
 	fatal    error
 }
@@ -60,10 +61,10 @@ type turn struct {
 	upTo  int
 }
 
-// Explore makes the runs of all programs that the directory does not have yet. Programs
-// take turns, so that an exploration that is interrupted has about as many runs of each.
-// What is wrong with one program is noted in the state and ends no other. An error is
-// about the directory. When ctx is cancelled, Explore returns without one.
+// Explore makes the runs of all programs that are not in the directory yet. Programs take
+// turns, so that an interrupted exploration has about the same number of runs of each.
+// Problems with one program are noted in the state and do not stop the others. An error is
+// about the directory. If ctx is cancelled, Explore returns no error.
 func Explore(ctx context.Context, o Options) error {
 	h, err := newHead(o.List, &o.Settings)
 	if err != nil {
@@ -86,7 +87,7 @@ func Explore(ctx context.Context, o Options) error {
 	return errors.Join(e.fatal, state.Close())
 }
 
-// Planned is how many runs this shard has, of all programs together.
+// Planned returns the number of runs of this shard, over all programs.
 func (o *Options) Planned() int {
 	n := 0
 	for i := range o.List.Programs {
@@ -95,8 +96,9 @@ func (o *Options) Planned() int {
 	return n
 }
 
-// shardOf is the part of a program's runs that this shard makes. The shards take turns at
-// the first seed, so that each has about the same number of runs of short explorations.
+// shardOf returns the part of a program's runs that this shard makes. The shards take turns
+// at the first seed, so that each has about the same number of runs if explorations are
+// short.
 func (o *Options) shardOf(index int) *session.ExploreOptions {
 	part := &session.ExploreOptions{Runs: o.Settings.RunsOf(o.List.Programs[index]), Shards: o.Shards}
 	if o.Shards > 0 {
@@ -122,11 +124,11 @@ func (e *exploring) turns() {
 	}
 }
 
-// run takes turns until none is left.
+// run takes turns until none are left.
 func (e *exploring) run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	busy := map[int]bool{} // programs of which a turn is under way
+	busy := map[int]bool{} // programs with a turn in progress
 	more := sync.NewCond(&e.mu)
 	var all sync.WaitGroup
 	for range max(e.o.Jobs, 1) {
@@ -194,7 +196,7 @@ func (e *exploring) turn(ctx context.Context, t turn) error {
 	return errors.Join(err, lost, all.Close())
 }
 
-// noteDone notes how many runs of a program are done, also if none was made now.
+// noteDone notes how many runs of a program are done, even if none was made now.
 func (e *exploring) noteDone(p *Program, done int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -202,14 +204,14 @@ func (e *exploring) noteDone(p *Program, done int) {
 }
 
 // over reports whether a program needs no further turn: it has made all planned runs, or
-// is given up.
+// has been given up.
 func (e *exploring) over(p *Program, planned int) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.problems[p.Key] >= MaxProblems || e.done[p.Key] >= planned
 }
 
-// problem notes what is wrong with a program, which counts as so many runs that failed.
+// problem notes a problem with a program, which counts as weight failed runs.
 func (e *exploring) problem(p *Program, seed *uint64, err error, weight int) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -217,7 +219,7 @@ func (e *exploring) problem(p *Program, seed *uint64, err error, weight int) err
 	return writeLine(e.state, &Problem{p.Key, seed, err.Error()})
 }
 
-// progress tells how many runs of a program are done, and how many races they have.
+// progress reports how many runs of a program are done, and how many races they have.
 func (e *exploring) progress(p *Program, done, races int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

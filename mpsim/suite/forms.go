@@ -10,8 +10,8 @@ import (
 	"hindsight/analyze/report"
 )
 
-// JSONVersion is the version of the JSON form. Members may be added to it; none is taken
-// away or changes its meaning.
+// JSONVersion is the version of the JSON form. Members may be added to it, but none is
+// removed or changes its meaning.
 const JSONVersion = 1
 
 // Formats are the forms of the report.
@@ -36,12 +36,12 @@ func (r *Report) Write(w io.Writer, format string, opts report.TextOptions) erro
 
 // Exit statuses of commands that explore a suite.
 const (
-	exitUnexpected = 1   // something is not as expected, or could not be run
-	exitRaces      = 66  // races were seen that are not expected
+	exitUnexpected = 1   // an outcome was not as expected, or a program could not be run
+	exitRaces      = 66  // unexpected races were seen
 	exitIncomplete = 130 // runs are missing, and nothing else is wrong
 )
 
-// Status is the exit status of a command that explores a suite.
+// Status returns the exit status of a command that explores a suite.
 func (r *Report) Status() int {
 	switch {
 	case r.Count(Races) > 0:
@@ -126,8 +126,8 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	return enc.Encode(&out)
 }
 
-// WriteSARIF writes the races of all programs as one SARIF log. What else is wrong is a
-// notification of the invocation.
+// WriteSARIF writes the races of all programs as one SARIF log. Other problems become
+// notifications of the invocation.
 func (r *Report) WriteSARIF(w io.Writer, opts report.SARIFOptions) error {
 	var programs []report.Explored
 	for i := range r.Rows {
@@ -138,8 +138,8 @@ func (r *Report) WriteSARIF(w io.Writer, opts report.SARIFOptions) error {
 	return report.WriteSARIFOf(w, r.Version, programs, opts, map[string]any{"list": r.List, "directory": r.Dir, "seed": r.Seed, "runs": made, "planned": planned})
 }
 
-// WriteJUnit writes a test for each program as JUnit's XML. It passed if the verdict is ok,
-// and is an error if hindsight could not make all runs.
+// WriteJUnit writes one test per program in JUnit's XML. It passed if the verdict is ok. It
+// is an error if hindsight could not make all runs.
 func (r *Report) WriteJUnit(w io.Writer, opts report.TextOptions) error {
 	opts.Color = false
 	var cases []report.TestCase
@@ -159,7 +159,7 @@ func (r *Report) WriteJUnit(w io.Writer, opts report.TextOptions) error {
 	return report.WriteTestCases(w, r.List, cases)
 }
 
-// line sums up in a line what is wrong with a program.
+// line summarises in one line what is wrong with a program.
 func (r *Row) line() string {
 	var parts []string
 	if n := r.Warnings(); n > 0 {
@@ -171,8 +171,8 @@ func (r *Row) line() string {
 	return strings.Join(append(parts, r.remarks("")...), "; ")
 }
 
-// WriteMarkdown writes the report for the page of a job: a table of all programs, and what
-// is to say about each that is not ok folded away (GitHub Flavored Markdown).
+// WriteMarkdown writes the report for the page of a CI job (GitHub Flavored Markdown): a
+// table of all programs, and foldable details for each that is not ok.
 func (r *Report) WriteMarkdown(w io.Writer, opts report.TextOptions) error {
 	opts.Color = false
 	var b strings.Builder

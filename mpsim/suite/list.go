@@ -24,11 +24,11 @@ type List struct {
 
 // Program is a line of a list.
 type Program struct {
-	Name   string   // that the line names, or the command as it is written
-	Key    string   // names its directory; unique in the list, also where case makes no difference
+	Name   string   // given in the line; otherwise the command as written
+	Key    string   // names its directory; unique in the list, even ignoring case
 	Env    []string // NAME=VALUE
 	Words  []string // the program and its arguments
-	Stdin  string   // file of the standard input; "": it is empty
+	Stdin  string   // file with the standard input; "": it is empty
 	Expect Expect
 	Limits Limits
 
@@ -36,7 +36,8 @@ type Program struct {
 	line  int
 }
 
-// Limits are those that a line sets for its program. What is 0 is as for the whole list.
+// Limits are the limits that a line sets for its program. 0 means the limit of the whole
+// list.
 type Limits struct {
 	Runs         int
 	Instructions uint64
@@ -46,23 +47,23 @@ type Limits struct {
 
 // Expect is what is expected of each run, and of all runs together.
 type Expect struct {
-	Ends   []string // an exit status, deadlock, fault, signal, limit or any; nil: exit status 0
-	Output string   // file that the standard output must equal; ""
+	Ends   []string // exit statuses, deadlock, fault, signal, limit or any; nil: exit status 0
+	Output string   // file that the standard output must equal; "": any output
 	Races  string   // none, some, any or a number of reported races; "": none
 }
 
-// Values of [Expect.Races] that are no numbers.
+// Values of [Expect.Races] that are not numbers.
 const (
 	racesNone = "none"
 	racesSome = "some"
 	racesAny  = "any"
 )
 
-// endings are the ends that a line may name besides an exit status.
+// endings are the endings that a line may name besides an exit status.
 var endings = []string{"deadlock", "fault", "signal", "limit", "any"}
 
-// maxList bounds the size of a list, in bytes, and maxPrograms its length. maxStatus is
-// the highest exit status.
+// maxList bounds the size of a list in bytes, and maxPrograms its length. maxStatus is the
+// highest exit status.
 const (
 	maxList     = 16 << 20
 	maxPrograms = 100_000
@@ -93,7 +94,7 @@ func Parse(name string, text []byte) (*List, error) {
 			continue
 		}
 		p.line = n
-		// Some file systems take names that differ only in case for the same.
+		// Some file systems do not distinguish names that differ only in case.
 		id := strings.ToLower(p.Key)
 		if first := lines[id]; first > 0 {
 			return nil, fmt.Errorf("%s:%d: the same name or command as line %d: begin the line with NAME: and another name", name, n, first)
@@ -109,14 +110,14 @@ func Parse(name string, text []byte) (*List, error) {
 	return l, nil
 }
 
-// assignment matches a variable of the environment, and clean a name that is a file name
+// assignment matches an environment variable, and clean a name that is a valid file name
 // everywhere.
 var (
 	assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
 	clean      = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,63}$`)
 )
 
-// parseLine reads a line; nil if there is no program in it.
+// parseLine reads a line. It returns nil if the line contains no program.
 func parseLine(line string) (*Program, error) {
 	if i := strings.IndexFunc(line, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }); i >= 0 {
 		return nil, fmt.Errorf("a control character, %q", line[i])
@@ -150,7 +151,7 @@ func parseLine(line string) (*Program, error) {
 	return p, nil
 }
 
-// command takes the words of the command and returns those after the arrow.
+// command parses the words of the command and returns those after the arrow.
 func (p *Program) command(words []word) ([]word, error) {
 	for i := 0; i < len(words); i++ {
 		switch w := words[i]; {
@@ -176,7 +177,7 @@ func (p *Program) command(words []word) ([]word, error) {
 	return nil, nil
 }
 
-// expected takes a word after the arrow.
+// expected parses a word after the arrow.
 func (p *Program) expected(w word) error {
 	key, value, ok := strings.Cut(w.text, "=")
 	if w.operator || !ok || value == "" {
@@ -219,7 +220,7 @@ func (p *Program) expected(w word) error {
 	return nil
 }
 
-// once sets a value that is not set.
+// once sets a value that has not been set.
 func once(to *string, value string) error {
 	if *to != "" {
 		return errors.New("named twice")
@@ -228,7 +229,7 @@ func once(to *string, value string) error {
 	return nil
 }
 
-// number sets a positive number that is not set.
+// number sets a positive number that has not been set.
 func number[T int | uint64 | time.Duration](to *T, text string, parse func(string) (T, error)) error {
 	n, err := parse(text)
 	switch {
@@ -244,7 +245,7 @@ func number[T int | uint64 | time.Duration](to *T, text string, parse func(strin
 	return nil
 }
 
-// parseEnds reads a list of ends.
+// parseEnds parses a list of endings.
 func parseEnds(value string) ([]string, error) {
 	var ends []string
 	for _, end := range strings.Split(value, ",") {
@@ -259,10 +260,10 @@ func parseEnds(value string) ([]string, error) {
 	return slices.Compact(ends), nil
 }
 
-// shownKey bounds how much of a command is in the name of its directory.
+// shownKey bounds how many bytes of a command are in the name of its directory.
 const shownKey = 40
 
-// name gives the program its name and its key.
+// name sets the program's name and key.
 func (p *Program) name() {
 	if !p.named {
 		p.Name = p.Command()
@@ -285,7 +286,7 @@ func (p *Program) name() {
 	p.Key = cmp.Or(short[:min(len(short), shownKey)], "program") + "-" + hex.EncodeToString(sum[:4])
 }
 
-// Command is the command of the line, as a shell takes it.
+// Command returns the command of the line, quoted for a shell.
 func (p *Program) Command() string {
 	var words []string
 	for _, kv := range p.Env {
@@ -305,10 +306,10 @@ func (p *Program) Command() string {
 	return strings.Join(words, " ")
 }
 
-// quote is a word of a line.
+// quote returns a word in the form of a list.
 func quote(s string) string { return steer.Quote(s) }
 
-// String is the line, in the form in which lists are compared.
+// String returns the line, in the form in which lists are compared.
 func (p *Program) String() string {
 	var b strings.Builder
 	if p.named {

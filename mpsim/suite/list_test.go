@@ -80,7 +80,7 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// TestWordsAsShell: lines are split as a shell splits them.
+// TestWordsAsShell checks that lines are split as a shell splits them.
 func TestWordsAsShell(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {
@@ -108,7 +108,7 @@ func TestWordsAsShell(t *testing.T) {
 	}
 }
 
-// FuzzParse: what a list says can be written as a list that says the same.
+// FuzzParse checks that a parsed list can be written as a list with the same meaning.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("a: X=1 ./b 'c d' <e => exit=0,any output=f races=03 runs=9 max-instructions=5 max-memory=4G run-time=1h\n# g\n./h \"i\\\"\""))
 	f.Add([]byte("'a=b' 'c:' '=>' d\\=e"))

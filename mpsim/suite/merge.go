@@ -11,29 +11,29 @@ import (
 	"hindsight/tracefmt/buildinfo"
 )
 
-// MergeOptions say which explorations of a suite are merged.
+// MergeOptions say which explorations of a suite to merge.
 type MergeOptions struct {
 	From []string // their directories
-	Dir  string   // receives the result; "": [DefaultDir]. It may be one of From, to add to it
-	// Suppressions are those of the explorations, as [survey.Digest] names them.
+	Dir  string   // receives the result; "": [DefaultDir]. It may be one of From; then the others are added to it
+	// Suppressions identifies those of the explorations, as [survey.Digest] returns it.
 	Suppressions string
 	// Intact returns what is wrong with a trace, or nil.
 	Intact func(ctx context.Context, trace string) error
 }
 
-// Suite is an exploration of a list whose runs are over, for its report.
+// Suite is a finished exploration of a list, for its report.
 type Suite struct {
 	List    *List
 	Dir     string
-	Damaged []error // what could not be used; its runs are left out
+	Damaged []error // what could not be used; the runs concerned are left out
 
 	head     *head
 	problems []Problem
-	parts    []*session.Exploration // of each program; nil: there is none
+	parts    []*session.Exploration // for each program; nil: there is none
 }
 
-// Read reads the exploration of a suite for its report. It changes nothing. Intact is as
-// in [MergeOptions].
+// Read reads the exploration of a suite for its report. It changes nothing. intact is as in
+// [MergeOptions].
 func Read(ctx context.Context, dir string, intact func(context.Context, string) error) (*Suite, error) {
 	data, err := os.ReadFile(filepath.Join(dir, StateName))
 	if err != nil {
@@ -60,7 +60,7 @@ func Read(ctx context.Context, dir string, intact func(context.Context, string) 
 	return s, nil
 }
 
-// add takes over the exploration of the next program, or notes why there is none.
+// add adds the exploration of the next program, or notes why there is none.
 func (s *Suite) add(m *session.Merged, err error) error {
 	switch {
 	case err == nil:
@@ -76,10 +76,10 @@ func (s *Suite) add(m *session.Merged, err error) error {
 	return nil
 }
 
-// Merge makes one exploration of a suite from several, usually its shards, complete or
-// not. Like [session.Merge], which it does for each program, it is a union: the order of the
-// directories does not matter, nor what was merged before, nor a directory that is named
-// twice.
+// Merge merges several explorations of a suite into one. Usually they are its shards,
+// complete or not. Like [session.Merge], which it calls for each program, it computes a
+// union: neither the order of the directories, nor earlier merges, nor repeated directories
+// make a difference.
 func Merge(ctx context.Context, o MergeOptions) (*Suite, error) {
 	h, problems, damaged, err := o.heads()
 	if err != nil {
@@ -148,7 +148,8 @@ func (o *MergeOptions) heads() (all *head, problems []Problem, damaged []error, 
 	return all, problems, damaged, nil
 }
 
-// checkDir refuses to write over an exploration that is not merged.
+// checkDir returns an error if the result would overwrite an exploration that is not being
+// merged.
 func (o *MergeOptions) checkDir() error {
 	if _, err := os.Stat(filepath.Join(o.Dir, session.StateName)); err == nil {
 		return &session.OptionError{Options: []string{"dir"}, Err: fmt.Errorf("%s holds the exploration of one program", o.Dir)}

@@ -16,32 +16,32 @@ import (
 	"hindsight/tracefmt/numtext"
 )
 
-// Verdict sums up a program.
+// Verdict summarises the outcome of a program.
 type Verdict string
 
-// Verdicts, the first that applies.
+// Verdicts, in order of precedence.
 const (
-	Races      Verdict = "races"      // races were seen that are not expected
+	Races      Verdict = "races"      // unexpected races were seen
 	Unexpected Verdict = "unexpected" // some runs are not as expected
 	Failed     Verdict = "failed"     // hindsight could not make or analyse runs
 	Incomplete Verdict = "incomplete" // runs are missing
 	OK         Verdict = "ok"
 )
 
-// Row is what is known of a program.
+// Row is what is known about a program.
 type Row struct {
 	Program    *Program
 	Verdict    Verdict
-	Planned    int            // runs
-	Runs       *survey.Runs   // nil: none was made
-	Report     *report.Report // nil: none was made
+	Planned    int            // number of runs
+	Runs       *survey.Runs   // nil: no run was made
+	Report     *report.Report // nil: no run was made
 	Command    string         // repeats one of the runs
-	Unexpected []string       // in which way the runs are not as expected
+	Unexpected []string       // how the runs differ from what is expected
 	Problems   []string
 	Missing    []uint64 // seeds of runs that were not made
 }
 
-// Made is the number of runs.
+// Made returns the number of runs that were made.
 func (r *Row) Made() int {
 	if r.Runs == nil {
 		return 0
@@ -49,7 +49,7 @@ func (r *Row) Made() int {
 	return r.Runs.Made
 }
 
-// Warnings is the number of races and deadlocks that the text reports.
+// Warnings returns the number of races and deadlocks that the text reports.
 func (r *Row) Warnings() int {
 	if r.Report == nil {
 		return 0
@@ -62,7 +62,7 @@ type Report struct {
 	Version       string // of hindsight
 	List, Dir     string
 	Seed          uint64
-	Shard, Shards int // of which this is one; 0: of all
+	Shard, Shards int // shard number and count; 0: not a shard
 	Rows          []Row
 }
 
@@ -77,7 +77,7 @@ func (r *Report) Count(v Verdict) int {
 	return n
 }
 
-// Made and Planned are the runs of all programs.
+// Made returns the numbers of runs made and planned, over all programs.
 func (r *Report) Made() (made, planned int) {
 	for i := range r.Rows {
 		made += r.Rows[i].Made()
@@ -86,8 +86,8 @@ func (r *Report) Made() (made, planned int) {
 	return made, planned
 }
 
-// Report makes the report from the traces that were kept, of several programs at a time.
-// Settings are those of the exploration as far as the analysis needs them: suppressions,
+// Report creates the report from the kept traces, for several programs at a time. set
+// contains the settings that the analysis needs and the state does not have: suppressions
 // and the root.
 func (s *Suite) Report(ctx context.Context, set Settings, jobs int) (*Report, error) {
 	h := s.head
@@ -149,7 +149,7 @@ func (s *Suite) row(ctx context.Context, index int, set *Settings, r *Row) error
 	return nil
 }
 
-// explained is the report of a program. A fault of the analysis is an error.
+// explained returns the report of a program. A panic of the analysis becomes an error.
 func explained(ctx context.Context, all *survey.Survey) (rep *report.Report, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -159,8 +159,8 @@ func explained(ctx context.Context, all *survey.Survey) (rep *report.Report, err
 	return all.Report(ctx)
 }
 
-// problemsOf notes the problems of a program that are still there: those of runs that were
-// not made since, and those of all runs while any is missing.
+// problemsOf lists the problems of a program that remain: those of runs that have not been
+// made since, and those of all runs while any run is missing.
 func (s *Suite) problemsOf(p *Program, done map[uint64]bool, r *Row) {
 	for _, problem := range s.problems {
 		switch {
@@ -206,7 +206,7 @@ func (s *Suite) judge(index int, e *session.Exploration, r *Row) {
 	}
 }
 
-// ends reports whether a run may end in this way. A status is that of a shell.
+// ends reports whether a run may end in this way. A status is the one that a shell shows.
 func (e *Expect) ends(run *session.ExploredRun) bool {
 	switch {
 	case slices.Contains(e.Ends, "any") || slices.Contains(e.Ends, run.Ending):
@@ -219,13 +219,13 @@ func (e *Expect) ends(run *session.ExploredRun) bool {
 	return slices.Contains(e.Ends, strconv.Itoa(run.Status))
 }
 
-// tooMany reports whether so many races are more than expected.
+// tooMany reports whether this number of races is more than expected.
 func (e *Expect) tooMany(races int) bool {
 	n, err := strconv.Atoi(e.Races)
 	return races > 0 && (e.Races == "" || e.Races == racesNone) || err == nil && races > n
 }
 
-// verdict sums up the row.
+// verdict sets the verdict of the row.
 func (r *Row) verdict() {
 	switch {
 	case r.Program.Expect.tooMany(r.Warnings()):
@@ -241,7 +241,7 @@ func (r *Row) verdict() {
 	}
 }
 
-// Missing is how many runs of all programs are missing.
+// Missing returns the number of missing runs, over all programs.
 func (r *Report) Missing() int {
 	n := 0
 	for i := range r.Rows {

@@ -21,7 +21,7 @@ import (
 // machine as JSON.
 type Settings struct {
 	First   uint64 // seed
-	Runs    int    // of each program, with all shards together
+	Runs    int    // per program, over all shards
 	RunTime time.Duration
 	Teams   []int    // as in [session.ExploreOptions]
 	Env     []string // of all programs, before their own
@@ -41,16 +41,16 @@ type Settings struct {
 	Predict       bool
 }
 
-// Limits of the runs of a suite, when no others are given.
+// Limits of the runs of a suite if none are given.
 const (
 	DefaultRunTime   = 10 * time.Minute
 	DefaultHangInsts = 100_000_000
 )
 
-// RunsOf is how many runs a program has, with all shards together.
+// RunsOf returns the number of runs of a program, over all shards.
 func (s *Settings) RunsOf(p *Program) int { return cmp.Or(p.Limits.Runs, s.Runs) }
 
-// atomics names the choice in the state of an exploration.
+// atomics returns the name of the choice in the state of an exploration.
 func (s *Settings) atomics() string {
 	if s.StrictAtomics {
 		return "strict"
@@ -58,7 +58,8 @@ func (s *Settings) atomics() string {
 	return "relaxed"
 }
 
-// Analysis is that of the traces of a program. Run, if not nil, is one of its runs.
+// Analysis returns the analysis for the traces of a program. run, if not nil, is one of its
+// runs.
 func (s *Settings) Analysis(p *Program, run *session.Run) *survey.Analysis {
 	a := &survey.Analysis{StrictAtomics: s.StrictAtomics, Suppressions: s.Suppressions, Predict: s.Predict}
 	if run != nil {
@@ -72,7 +73,7 @@ func (s *Settings) Analysis(p *Program, run *session.Run) *survey.Analysis {
 	return a
 }
 
-// teams are the numbers of threads that the runs of a program take in turn.
+// teams returns the numbers of threads that the runs of a program use in turn.
 func (s *Settings) teams(p *Program) []int {
 	set := func(kv string) bool { return strings.HasPrefix(kv, session.TeamVariable+"=") }
 	if slices.ContainsFunc(p.Env, set) {
@@ -83,13 +84,13 @@ func (s *Settings) teams(p *Program) []int {
 
 // Explored loads a program and returns the options of its exploration in dir.
 func (s *Settings) Explored(p *Program, dir string) (o *session.ExploreOptions, err error) {
-	defer func() { // of damaged executables
+	defer func() { // for damaged executables
 		if fault := recover(); fault != nil {
 			err = fmt.Errorf("%s: hindsight failed: %v", p.Words[0], fault)
 		}
 	}()
 	for _, name := range []string{p.Words[0], p.Stdin} {
-		if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() { // a pipe, which would wait
+		if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() { // reading a pipe would block
 			return nil, fmt.Errorf("%s: not a regular file", name)
 		}
 	}
@@ -122,8 +123,8 @@ func (s *Settings) Explored(p *Program, dir string) (o *session.ExploreOptions, 
 	}, nil
 }
 
-// DefaultDir is the directory of a list's exploration, or of a shard of it: the list's
-// name without its extension, in the current directory.
+// DefaultDir returns the default directory of a list's exploration, or of a shard of it:
+// the list's name without its extension, in the current directory.
 func DefaultDir(list string, shard, shards int) string {
 	base := filepath.Base(list)
 	if name := strings.TrimSuffix(base, filepath.Ext(base)); name != "" {

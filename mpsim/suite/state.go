@@ -17,10 +17,11 @@ import (
 	"hindsight/tracefmt/outfile"
 )
 
-// StateName is the file that makes a directory the exploration of a suite: a JSON value a
-// line, first the list, then a line for each problem, written as soon as it is known. An
-// incomplete last line is ignored. Each program has a directory beside the file, named by
-// its key, with an exploration as package session writes it.
+// StateName is the file that identifies a directory as the exploration of a suite. It has
+// one JSON value per line: first the list, then a line for each problem, written as soon as
+// it is known. An incomplete last line is ignored. For each program there is a directory
+// beside the file, named by the program's key, with an exploration in the format of package
+// session.
 const StateName = "suite.jsonl"
 
 const stateVersion = 1
@@ -30,17 +31,17 @@ type head struct {
 	Version int    `json:"version"`
 	Tool    string `json:"tool"`
 	List    string `json:"list"` // base name of the file
-	Seed    uint64 `json:"seed"` // the first
-	// Settings identify what is not in the list: the rest of them is in the state of each
+	Seed    uint64 `json:"seed"` // the first one
+	// These settings identify what is not in the list. The others are in the state of each
 	// program's exploration.
 	Suppressions string  `json:"suppressions"`
 	Atomics      string  `json:"atomics"`
 	Predict      bool    `json:"predict,omitempty"`
 	Programs     []entry `json:"programs"`
-	// Runs of a program for which the list has no number. It is no part of what identifies
-	// the suite.
+	// Runs applies to programs for which the list has no number. It does not identify the
+	// suite.
 	Runs int `json:"runs"`
-	// Shard of Shards; 0: all.
+	// Shard is the number of this part among Shards; 0: all.
 	Shard  int `json:"shard,omitempty"`
 	Shards int `json:"shards,omitempty"`
 }
@@ -52,14 +53,14 @@ type entry struct {
 	Stdout string `json:"stdout,omitempty"`
 }
 
-// Problem is something that kept a run of a program from being made or analysed.
+// Problem is something that prevented a run of a program from being made or analysed.
 type Problem struct {
 	Program string  `json:"program"`        // its key
-	Seed    *uint64 `json:"seed,omitempty"` // of the run; nil: of all
+	Seed    *uint64 `json:"seed,omitempty"` // of the run; nil: of all runs
 	Text    string  `json:"problem"`
 }
 
-// newHead describes a suite.
+// newHead returns the description of a suite.
 func newHead(l *List, s *Settings) (*head, error) {
 	h := &head{
 		Version: stateVersion, Tool: buildinfo.Version(), List: filepath.Base(l.Name), Seed: s.First, Suppressions: survey.Digest(s.Suppressions), Atomics: s.atomics(),
@@ -79,7 +80,7 @@ func newHead(l *List, s *Settings) (*head, error) {
 	return h, nil
 }
 
-// programs are those of the head, as they were in the list.
+// programs returns the programs of the head, as they were in the list.
 func (h *head) programs() (*List, error) {
 	var text bytes.Buffer
 	for _, e := range h.Programs {
@@ -88,7 +89,7 @@ func (h *head) programs() (*List, error) {
 	return Parse(h.List, text.Bytes())
 }
 
-// same reports in what way another suite is not the same; "" if it is.
+// same reports how another suite differs. It returns "" if it does not.
 func (h *head) same(g *head) string {
 	switch {
 	case h.Tool != g.Tool:
@@ -113,15 +114,15 @@ func (h *head) same(g *head) string {
 	return ""
 }
 
-// union is the head of what both explored: all shards, and the most runs.
+// union returns the head of what both explored: all shards, and the larger number of runs.
 func (h *head) union(g *head) *head {
 	u := *h
 	u.Runs, u.Shard, u.Shards = max(h.Runs, g.Runs), 0, 0
-	u.List = min(h.List, g.List) // the same list may have another name on each machine
+	u.List = min(h.List, g.List) // the same list may have different names on different machines
 	return &u
 }
 
-// readState reads a state: the head and the problems up to the first line that is damaged
+// readState parses a state: the head, and the problems up to the first line that is damaged
 // or incomplete. ok is false if the head cannot be read.
 func readState(data []byte) (h *head, problems []Problem, ok bool) {
 	first, rest, ended := bytes.Cut(data, []byte{'\n'})
@@ -139,7 +140,7 @@ func readState(data []byte) (h *head, problems []Problem, ok bool) {
 	}
 }
 
-// sortProblems puts problems into order, each once.
+// sortProblems sorts problems and removes duplicates.
 func sortProblems(list []Problem) []Problem {
 	seed := func(p *Problem) uint64 {
 		if p.Seed == nil {
@@ -154,13 +155,13 @@ func sortProblems(list []Problem) []Problem {
 	return slices.CompactFunc(list, func(a, b Problem) bool { return order(a, b) == 0 })
 }
 
-// Is reports whether a directory is the exploration of a suite.
+// Is reports whether a directory contains the exploration of a suite.
 func Is(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, StateName))
 	return err == nil
 }
 
-// begin writes the head and the problems known, and puts the state in place.
+// begin writes the head and the known problems, and publishes the state.
 func begin(f *outfile.File, h *head, problems []Problem) error {
 	if err := writeLine(f, h); err != nil {
 		return err
@@ -181,7 +182,7 @@ func writeLine(f *outfile.File, value any) error {
 	return err
 }
 
-// canContinue says whether a directory may be used for a suite.
+// canContinue returns an error if a directory may not be used for a suite.
 func canContinue(dir string, h *head, resume bool) error {
 	data, err := os.ReadFile(filepath.Join(dir, StateName))
 	switch {
@@ -206,7 +207,7 @@ func canContinue(dir string, h *head, resume bool) error {
 }
 
 // State returns the content of the state file of a whole suite, for programs whose
-// explorations were made in another way than by [Explore].
+// explorations were not made by [Explore].
 func State(l *List, s *Settings, problems []Problem) ([]byte, error) {
 	h, err := newHead(l, s)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"hindsight/tracefmt/numtext"
 )
 
-// WriteText writes the races of each program that has some, and a table with a row for
-// each program.
+// WriteText writes the races of each program that has any, and a table with a row for each
+// program.
 func (r *Report) WriteText(w io.Writer, opts report.TextOptions) error {
 	for i := range r.Rows {
 		row := &r.Rows[i]
@@ -49,7 +49,7 @@ func (r *Row) writeText(w io.Writer, opts report.TextOptions) error {
 	return nil
 }
 
-// remarks are lines about what is not as it should be.
+// remarks returns lines about what is not as it should be.
 func (r *Row) remarks(prefix string) []string {
 	var lines []string
 	for _, u := range r.Unexpected {
@@ -64,7 +64,7 @@ func (r *Row) remarks(prefix string) []string {
 	return lines
 }
 
-// summary says in a line what was explored.
+// summary says in one line what was explored.
 func (r *Report) summary() string {
 	made, planned := r.Made()
 	text := fmt.Sprintf("%s: %s, %s", r.List, numtext.Plural(uint64(len(r.Rows)), "program"), numtext.Plural(uint64(made), "run"))
@@ -77,7 +77,7 @@ func (r *Report) summary() string {
 	return text + ": " + r.verdicts()
 }
 
-// verdicts counts the programs by verdict.
+// verdicts returns the number of programs with each verdict, as text.
 func (r *Report) verdicts() string {
 	var parts []string
 	for _, v := range []Verdict{Races, Unexpected, Failed, Incomplete, OK} {
@@ -88,7 +88,7 @@ func (r *Report) verdicts() string {
 	return strings.Join(parts, ", ")
 }
 
-// table has a row for each program.
+// table returns a table with a row for each program.
 func (r *Report) table() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "hindsight: %s\n", r.summary())

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// word is one of a line: a text, or an operator.
+// word is a word of a line: a text, or an operator.
 type word struct {
 	text     string
-	plain    int  // so many bytes at the beginning of text were written without quotes
+	plain    int  // number of bytes at the beginning of text that were written without quotes
 	operator bool // text is < or =>
 }
 
@@ -25,13 +25,13 @@ var (
 	errEscape = errors.New(`the line ends with \`)
 )
 
-// shellOnly are characters that mean something to a shell and nothing here. Unquoted they
-// are refused, so that no line means something else than in a shell.
+// shellOnly are characters that have a meaning in a shell but not here. They are rejected
+// unless quoted, so that no line means something else than in a shell.
 const shellOnly = "$`|&;()>*?"
 
-// splitWords splits a line into words as a shell does: at blanks outside quotes. Single
-// quotes keep everything as it is. In double quotes, \ keeps ", \, $ and `; outside of quotes,
-// it keeps any character. A # at the beginning of a word begins a comment.
+// splitWords splits a line into words as a shell does, at blanks outside quotes. Single
+// quotes keep everything unchanged. In double quotes, \ escapes ", \, $ and `; outside
+// quotes, it escapes any character. A # at the beginning of a word starts a comment.
 func splitWords(line string) (words []word, err error) {
 	for {
 		line = strings.TrimLeft(line, " \t")
@@ -52,8 +52,8 @@ func splitWords(line string) (words []word, err error) {
 	}
 }
 
-// operatorAt is the operator at the beginning of a line; "" if there is none. The arrow
-// has blanks around it; < needs none after it.
+// operatorAt returns the operator at the beginning of a line, or "". The arrow must be
+// surrounded by blanks; < needs none after it.
 func operatorAt(line string) string {
 	if line[0] == '<' {
 		return opInput
@@ -106,8 +106,8 @@ func firstWord(line string) (w word, rest string, err error) {
 	return word{text: text.String(), plain: plain}, "", nil
 }
 
-// doubleQuoted reads up to the closing double quote and returns how many bytes it read,
-// with the quote.
+// doubleQuoted reads up to the closing double quote. It returns the number of bytes read,
+// including the quote.
 func doubleQuoted(text *strings.Builder, line string) (n int, err error) {
 	for i := 0; i < len(line); i++ {
 		switch c := line[i]; c {

@@ -15,14 +15,14 @@ import (
 	"hindsight/mpsim/witness"
 )
 
-// Analysis finds the races in the traces of one program's runs. Several goroutines may
-// use it at once.
+// Analysis finds the races in the traces of one program's runs. It may be used by several
+// goroutines at once.
 type Analysis struct {
-	Program       *image.Space // that all the traces are of; nil: each trace has its own
+	Program       *image.Space // the program of all traces; nil: each trace contains its own
 	StrictAtomics bool         // plain accesses to atomic variables race
 	Suppressions  []Rules
-	Predict       bool           // also run what each run predicts
-	Rerun         *session.Rerun // of predictions: what a trace does not keep of its run
+	Predict       bool           // also run what is predicted from each run
+	Rerun         *session.Rerun // for predictions: what a trace does not contain of its run
 	Source        func(trace string) steer.Source
 
 	known witness.Known
@@ -34,7 +34,7 @@ type Rules struct {
 	Text []byte
 }
 
-// Digest names the content of files of suppressions.
+// Digest returns a name for the content of files of suppressions.
 func Digest(rules []Rules) string {
 	h := sha256.New()
 	for _, r := range rules {
@@ -43,8 +43,8 @@ func Digest(rules []Rules) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// parse returns the suppressions; nil if there are none. They count their matches, so
-// each analysis needs a copy.
+// parse returns the suppressions, or nil if there are none. They count their matches, so
+// each analysis needs its own copy.
 func parse(rules []Rules) (*report.Suppressions, error) {
 	if len(rules) == 0 {
 		return nil, nil
@@ -60,13 +60,13 @@ func parse(rules []Rules) (*report.Suppressions, error) {
 	return all, nil
 }
 
-// Report finds the races of a trace, a file, and which of them are artifacts. It writes
-// the schedules of predictions into the directory TRACE.schedules.
+// Report finds the races of the trace in a file, and which of them are artifacts. It writes
+// the schedules of predictions to the directory TRACE.schedules.
 func (a *Analysis) Report(ctx context.Context, trace string) (*report.Report, error) {
 	return a.report(ctx, trace, true)
 }
 
-// Brief finds the races of a trace without artifacts.
+// Brief finds the races of a trace without looking for artifacts.
 func (a *Analysis) Brief(ctx context.Context, trace string) (*report.Report, error) {
 	return a.report(ctx, trace, false)
 }
@@ -98,7 +98,8 @@ func (a *Analysis) report(ctx context.Context, trace string, explain bool) (*rep
 	return rep, err
 }
 
-// Fingerprints are those of the races and the predicted deadlocks of a report.
+// Fingerprints returns the fingerprints of the races and the predicted deadlocks of a
+// report.
 func Fingerprints(rep *report.Report) []string {
 	var prints []string
 	for i := range rep.Races {

@@ -14,9 +14,9 @@ import (
 	"hindsight/tracefmt/numtext"
 )
 
-// Command is the command that repeats one of the runs of an exploration, to the byte: N
-// stands for the seed, and T for the number of threads if the runs take several in turn.
-// Stdin is the file of the standard input; "": it is empty.
+// Command returns the command that exactly repeats one of the runs of an exploration. N
+// stands for the seed, and T for the number of threads if the runs use several in turn.
+// stdin is the file with the standard input; "": it is empty.
 func Command(r *session.Run, teams []int, stdin string) string {
 	words := []string{"hindsight run --sched", r.Policy.String()}
 	add := func(flag, value string) { words = append(words, flag, steer.Quote(value)) }

@@ -9,26 +9,25 @@ import (
 	"hindsight/tracefmt/numtext"
 )
 
-// Coverage says what the schedules of an exploration have covered, and when further ones
-// stopped to find anything. Runs are counted in order of their seeds.
+// Coverage says what the schedules of an exploration have covered, and since when further
+// ones have found nothing new. Runs are counted in order of their seeds.
 type Coverage struct {
-	// Classes is the number of different happens-before classes (package coverage),
-	// and SinceClass the number of runs after the first of the last one.
+	// Classes is the number of different happens-before classes (package coverage).
+	// SinceClass is the number of runs since a new class was last seen.
 	Classes    int `json:"classes"`
 	SinceClass int `json:"runs_since_new_class"`
-	// UnseenClass estimates the probability that the next run is of a class that was
-	// not seen: the share of runs whose class no other run has. I. J. Good, "The
-	// population frequencies of species and the estimation of population parameters",
-	// Biometrika 1953.
+	// UnseenClass estimates the probability that the next run is of an unseen class: the
+	// share of runs whose class no other run has. I. J. Good, "The population frequencies
+	// of species and the estimation of population parameters", Biometrika 1953.
 	UnseenClass float64 `json:"unseen_class_probability"`
 	// Pairs is the number of pairs of instructions that conflicted in some run, at least
-	// one of them not only reading, and BothOrders of those that did in both orders.
+	// one of them writing. BothOrders is the number of those that did so in both orders.
 	Pairs      int `json:"pairs"`
 	BothOrders int `json:"pairs_in_both_orders"`
 	SincePair  int `json:"runs_since_new_pair"` // or a new order of one
 }
 
-// covered returns the coverage of runs in order; nil if it is not known of all.
+// covered returns the coverage of runs in order, or nil if it is not known for all.
 func covered(runs []*session.ExploredRun) *Coverage {
 	if len(runs) == 0 {
 		return nil
@@ -81,7 +80,7 @@ func (c *Coverage) text(b *strings.Builder, runs int) {
 	fmt.Fprintf(b, "\n    %s of conflicting operations, %d in both orders, %s\n", numtext.Plural(uint64(c.Pairs), "pair"), c.BothOrders, since(c.SincePair, runs))
 }
 
-// since says for how many of the runs nothing was new.
+// since says for how many of the runs there was nothing new.
 func since(n, runs int) string {
 	switch {
 	case n == 0:

@@ -15,16 +15,15 @@ import (
 	"hindsight/tracefmt/outfile"
 )
 
-// Minimal is the shortest schedule that was found for an outcome or a race of an
-// exploration.
+// Minimal is the shortest schedule found for an outcome or a race of an exploration.
 type Minimal struct {
 	Outcome     string   `json:"outcome"` // how the runs fail
 	Seed        uint64   `json:"seed"`    // of the run that was minimized
 	Before      int      `json:"preemptions_before"`
 	Preemptions int      `json:"preemptions"`
 	Runs        int      `json:"runs"`
-	Minimal     bool     `json:"minimal"` // none of the preemptions can be left out
-	Story       []string `json:"story"`   // a line for each turn
+	Minimal     bool     `json:"minimal"` // no preemption can be left out
+	Story       []string `json:"story"`   // one line per turn
 	Schedule    string   `json:"schedule"`
 	Command     string   `json:"command"`
 	// Failed says why there is no schedule; "": there is one.
@@ -33,26 +32,26 @@ type Minimal struct {
 
 // MinimizeOptions say how outcomes are minimized.
 type MinimizeOptions struct {
-	Runs  int    // at most so many for each outcome
-	Stdin string // file of the standard input, for commands; "": none
-	Step  func() // is told of each run
+	Runs  int    // maximum number for each outcome
+	Stdin string // file with the standard input, for commands; "": none
+	Step  func() // called for each run
 }
 
-// maxOtherOutputs is how many different outputs of runs that end well are minimized.
+// maxOtherOutputs bounds how many different outputs of successful runs are minimized.
 const maxOtherOutputs = 6
 
-// outcome is one that is to be minimized.
+// outcome is an outcome to minimize.
 type outcome struct {
 	name, file string
 	seed       uint64
 	failure    steer.Failure
 }
 
-// outcomes are the failures among the runs: each end other than exit status 0, each
+// outcomes returns the failures among the runs: each ending other than exit status 0, each
 // output of runs with exit status 0 other than the most frequent one, and each group of
 // races that a recorded run showed.
 func (e *Survey) outcomes(rep *report.Report, runs *Runs) (all []outcome) {
-	usual := -1 // the most frequent output of runs that end well
+	usual := -1 // index of the most frequent output of successful runs
 	for i := range runs.Outcomes {
 		o := &runs.Outcomes[i]
 		if o.well() && (usual < 0 || len(o.Seeds) > len(runs.Outcomes[usual].Seeds)) {
@@ -90,8 +89,8 @@ func (e *Survey) outcomes(rep *report.Report, runs *Runs) (all []outcome) {
 func (o *Outcome) well() bool { return o.Ending == "exit" && o.Status == 0 }
 
 // Minimize looks for the shortest schedule of each failure among the runs of an
-// exploration, and writes it beside the traces. When ctx is cancelled the result has what
-// was found until then.
+// exploration, and writes it to the directory of the traces. If ctx is cancelled, the
+// result contains what was found until then.
 func (e *Survey) Minimize(ctx context.Context, rep *report.Report, runs *Runs, o MinimizeOptions) ([]Minimal, error) {
 	var all []Minimal
 	for _, what := range e.outcomes(rep, runs) {
@@ -132,7 +131,7 @@ func (e *Survey) minimal(ctx context.Context, what *outcome, o MinimizeOptions) 
 	return m, outfile.Write(context.WithoutCancel(ctx), m.Schedule, outfile.Options{}, found.Write)
 }
 
-// original repeats the run of a seed for its schedule.
+// original reruns the run of a seed to obtain its schedule.
 func (e *Survey) original(ctx context.Context, seed uint64, stdin string) (*steer.Original, error) {
 	o := e.Options()
 	r := e.RunOf(seed)
@@ -148,7 +147,7 @@ func (e *Survey) original(ctx context.Context, seed uint64, stdin string) (*stee
 	return &steer.Original{Run: *r, Schedule: done.Schedule, Insts: done.Insts, Input: o.Input, Command: steer.Command(r, steer.Source{Stdin: stdin})}, nil
 }
 
-// shownTurns is how many turns of a story the text has.
+// shownTurns is the number of turns of a story that the text shows.
 const shownTurns = 20
 
 // text writes a schedule as a story.

@@ -12,8 +12,8 @@ import (
 	"hindsight/tracefmt/numtext"
 )
 
-// Runs is what the runs of an exploration were: in the JSON form of the report, the
-// member "exploration".
+// Runs describes the runs of an exploration. It is the member "exploration" of the report's
+// JSON form.
 type Runs struct {
 	Made        int       `json:"runs"`
 	Planned     int       `json:"planned"`
@@ -41,7 +41,7 @@ type Outcome struct {
 	ended, at string
 }
 
-// Describe sums up the runs and how they ended.
+// Describe summarises the runs and how they ended.
 func (e *Survey) Describe() *Runs {
 	o := e.Options()
 	x := &Runs{
@@ -68,7 +68,7 @@ func (e *Survey) Describe() *Runs {
 	return x
 }
 
-// WriteText writes the summary of the runs. Command repeats one of them.
+// WriteText writes the summary of the runs. command repeats one of them.
 func (x *Runs) WriteText(w io.Writer, command string) error {
 	var b strings.Builder
 	schedule := x.Schedule
@@ -119,7 +119,7 @@ func (x *Runs) WriteText(w io.Writer, command string) error {
 	return err
 }
 
-// how says in words how a run ended.
+// how describes how a run ended.
 func (o *Outcome) how() string {
 	switch {
 	case o.Ending == "exit":
@@ -130,7 +130,7 @@ func (o *Outcome) how() string {
 	return o.Message
 }
 
-// SeedsText names seeds: seeds 1, 3-5.
+// SeedsText formats seeds: seeds 1, 3-5.
 func SeedsText(seeds []uint64) string {
 	if len(seeds) == 1 {
 		return "seed " + report.SeedsText(seeds)
@@ -138,10 +138,10 @@ func SeedsText(seeds []uint64) string {
 	return "seeds " + report.SeedsText(seeds)
 }
 
-// maxOutputs is how many different outputs the text names.
+// maxOutputs is the number of different outputs that the text names.
 const maxOutputs = 6
 
-// firstSeeds tells which seeds wrote the same, for each output.
+// firstSeeds says, for each output, which seeds wrote it.
 func firstSeeds(all []Outcome, ended string) string {
 	var parts []string
 	for _, o := range all {

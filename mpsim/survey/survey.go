@@ -1,5 +1,5 @@
-// Package survey reports what an exploration found (package session makes its runs):
-// the races of all runs, and how the runs ended.
+// Package survey reports what an exploration found: the races of all runs, and how the runs
+// ended. Package session makes the runs.
 package survey
 
 import (
@@ -12,17 +12,17 @@ import (
 	"hindsight/tracefmt/buildinfo"
 )
 
-// Survey is an exploration whose runs are over.
+// Survey is a finished exploration.
 type Survey struct {
 	*session.Exploration
-	// Races finds the races of a trace that was kept, a file.
+	// Races finds the races of a kept trace, given its file.
 	Races      func(ctx context.Context, trace string) (*report.Report, error)
-	Planned    int      // runs
-	Unfinished string   // why not all of them were made; "": they were
-	Missing    []uint64 // of a merged one: the seeds without a run
+	Planned    int      // number of runs
+	Unfinished string   // why not all runs were made; "": they were
+	Missing    []uint64 // of a merged exploration: the seeds without a run
 }
 
-// Report is the report of all runs, from the traces that were kept.
+// Report returns the report of all runs, from the kept traces.
 func (e *Survey) Report(ctx context.Context) (*report.Report, error) {
 	o := e.Options()
 	info := report.Info{

@@ -16,9 +16,9 @@ import (
 	"hindsight/mpsim/session"
 )
 
-// Deadlock runs the witness of a deadlock that the run in t predicts. It is shown when
-// at the end of the run, or when that has taken too long, each of the threads waits for
-// its mutex, held by the next. The error is as of [Runner.Race].
+// Deadlock runs the witness of a deadlock that the run in t predicts. The deadlock is shown
+// if, at the end of the run or after its time limit, each of the threads waits for its
+// mutex, which the next one holds. The error is as for [Runner.Race].
 func (r *Runner) Deadlock(ctx context.Context, t *cdr.Trace, p *predict.Deadlock) (*report.Prediction, error) {
 	if p.Witness == nil {
 		return &report.Prediction{Diverged: noSchedule}, nil
@@ -35,7 +35,7 @@ func (r *Runner) Deadlock(ctx context.Context, t *cdr.Trace, p *predict.Deadlock
 	})
 }
 
-// stuck tells whether a run ended with the threads of a deadlock waiting for each other.
+// stuck reports whether a run ended with the threads of a deadlock waiting for each other.
 func stuck(res *mpsim.Result, p *predict.Deadlock) bool {
 	waiting := slices.Concat(res.Deadlock, res.Stood)
 	for i, w := range p.Waits {
@@ -49,10 +49,11 @@ func stuck(res *mpsim.Result, p *predict.Deadlock) bool {
 	return true
 }
 
-// deadlockText is the text form of a witness, with where the threads wait at its end.
+// deadlockText returns the text form of a witness, with the places where the threads wait
+// at its end.
 func deadlockText(s *schedule.Schedule, img *image.Space, p *predict.Deadlock) []byte {
 	var b bytes.Buffer
-	_ = s.Write(&b, func(st *schedule.Step) string { // a buffer takes everything
+	_ = s.Write(&b, func(st *schedule.Step) string { // writing to a buffer cannot fail
 		for _, w := range p.Waits {
 			if st.Kind == schedule.Rest && st.Thread == w.Thread {
 				return "waits at " + named(img, w.PC)

@@ -23,7 +23,8 @@ type recorded struct {
 	insts    uint64
 }
 
-// recorded repeats the run in t for its schedule, unless it was the last one.
+// recorded reruns the run in t to obtain its schedule, unless it was the last run
+// requested.
 func (r *Runner) recorded(ctx context.Context, t *cdr.Trace) (*recorded, error) {
 	if r.run != nil && r.run.of == t {
 		return r.run, nil
@@ -54,10 +55,10 @@ func (r *Runner) recorded(ctx context.Context, t *cdr.Trace) (*recorded, error) 
 }
 
 // meet looks for a schedule that leads to both accesses of a race, in the way of
-// RaceFuzzer: one thread is held before its access in the recorded run, until
-// another is about to make the other. It does not say which thread takes a task or
-// a goroutine: the program's runtime does that, in the run as it is. Without a schedule
-// the string says why.
+// RaceFuzzer: one thread is held before its access in the recorded run, until another is
+// about to make the other access. It does not choose which thread takes a task or a
+// goroutine; the program's runtime does that as in the recorded run. If there is no
+// schedule, why says so.
 func (r *Runner) meet(ctx context.Context, t *cdr.Trace, p *predict.Race) (_ *schedule.Schedule, why string, err error) {
 	var pair confirm.Pair
 	for i, to := range []*confirm.Access{&pair.A, &pair.B} {

@@ -25,14 +25,14 @@ import (
 
 // Runner runs witnesses. It implements the Witnesses of package analyze/rerun.
 type Runner struct {
-	Rerun *session.Rerun // what the trace does not keep of the run
-	Known *Known         // witnesses of the same program that were run; nil: each is run
+	Rerun *session.Rerun // what the trace does not contain of the run
+	Known *Known         // witnesses of the same program that have been run; nil: each is run
 
-	run *recorded // the last one that was asked for
+	run *recorded // the last one requested
 }
 
-// Known are witnesses that were run, with what came of it. Runners of several goroutines
-// may share one. The zero value is ready for use.
+// Known holds witnesses that have been run, and their outcomes. Runners in several
+// goroutines may share one. The zero value is ready for use.
 type Known struct {
 	mu  sync.Mutex
 	all map[[sha256.Size]byte]report.Prediction
@@ -62,27 +62,27 @@ func (k *Known) put(name string, p *report.Prediction) {
 	k.all[sha256.Sum256([]byte(name))] = *p
 }
 
-// patience is how many times as long as the recorded run a witness may take.
+// patience is the maximum length of a witness's run, as a multiple of the recorded run.
 const (
 	patience   = 10
 	leastLimit = 2 << 20 // instructions
 )
 
-// noSchedule is why some witnesses are not run.
+// noSchedule says why some witnesses are not run.
 const noSchedule = "threads take turns as tasks or goroutines in the witness, which a schedule of threads cannot ask for"
 
-// Schedule is a witness as a schedule; nil if there is none.
+// Schedule returns a witness as a schedule, or nil if there is none.
 func Schedule(p *predict.Race) *schedule.Schedule {
 	if p.Witness == nil {
 		return nil
 	}
 	s := steps(p.Witness)
-	// The access that came second in the run comes first.
+	// The access that came second in the run comes first here.
 	s.Steps = append(s.Steps, step(p.Steps[1]), step(p.Steps[0]))
 	return s
 }
 
-// steps are the turns of a witness in which a thread gets further.
+// steps returns the turns of a witness in which a thread makes progress.
 func steps(turns []predict.Turn) *schedule.Schedule {
 	s := &schedule.Schedule{Name: "witness"}
 	at := map[event.ThreadID]predict.Turn{}
@@ -99,10 +99,10 @@ func step(t predict.Turn) schedule.Step {
 	return schedule.Step{Kind: schedule.Until, Thread: t.Thread, Events: t.Events, Accesses: t.Accesses}
 }
 
-// Race runs the witness of a race that the run in t predicts. When there is none as a
-// schedule of threads, or the run does not follow it, the threads are led to the two
-// accesses as confirm does. The error is that of ctx, or says why the program cannot be
-// run.
+// Race runs the witness of a race that the run in t predicts. If the witness cannot be
+// expressed as a schedule of threads, or the run does not follow it, the threads are
+// steered to the two accesses as confirm does. The error is that of ctx, or says why the
+// program cannot be run.
 func (r *Runner) Race(ctx context.Context, t *cdr.Trace, opts race.Options, p *predict.Race) (*report.Prediction, error) {
 	dir, err := os.MkdirTemp("", "hindsight")
 	if err != nil {
@@ -137,22 +137,22 @@ func (r *Runner) Race(ctx context.Context, t *cdr.Trace, opts race.Options, p *p
 		why = other.Diverged
 	}
 	if why != "" {
-		with := *out // which others may know
+		with := *out // a copy, since others may know out
 		with.Diverged += "; with the first access held instead, " + why
 		out = &with
 	}
 	return out, nil
 }
 
-// follower is what the runs of witnesses differ in.
+// follower holds what differs between the runs of witnesses.
 type follower struct {
 	text  func(*image.Space) []byte
-	as    func(*session.Run) // says how it is recorded
+	as    func(*session.Run) // sets how it is recorded
 	shows func(*session.Run, *session.Summary) (bool, error)
-	not   string // what is said of a run that does not show it
+	not   string // text about a run that does not show it
 }
 
-// follow runs a witness, unless it was run before.
+// follow runs a witness, unless it has been run before.
 func (r *Runner) follow(ctx context.Context, t *cdr.Trace, asked *schedule.Schedule, f follower) (*report.Prediction, error) {
 	run, std, done, err := r.Rerun.Run(ctx, t)
 	if err != nil {
@@ -186,7 +186,7 @@ func (r *Runner) follow(ctx context.Context, t *cdr.Trace, asked *schedule.Sched
 	return out, nil
 }
 
-// insts is how many instructions the run of a trace has.
+// insts returns the number of instructions of the run in a trace.
 func insts(t *cdr.Trace) (n uint64) {
 	for _, th := range t.Threads() {
 		n += th.Insts
@@ -218,14 +218,14 @@ func has(ctx context.Context, file string, opts race.Options, p *predict.Race) (
 	return false, nil
 }
 
-// same reports whether two races are of the same instructions.
+// same reports whether two races are between the same instructions.
 func same(x *race.Instance, sides *[2]order.Access) bool {
 	a, b := x.Later.Place, x.Earlier.Place
 	return a == sides[0].Place && b == sides[1].Place || a == sides[1].Place && b == sides[0].Place
 }
 
-// text is the text form of a witness, with the places of its two accesses, which are its
-// last steps.
+// text returns the text form of a witness, with the places of its two accesses, which are
+// its last steps.
 func text(s *schedule.Schedule, img *image.Space, first, second uint64) []byte {
 	var b bytes.Buffer
 	n := len(s.Steps)
@@ -241,7 +241,7 @@ func text(s *schedule.Schedule, img *image.Space, first, second uint64) []byte {
 	return b.Bytes()
 }
 
-// named is a place in the code for people.
+// named returns text for a place in the code.
 func named(img *image.Space, pc uint64) string {
 	if name := img.PlaceName(pc); name != "" {
 		return name

@@ -19,7 +19,7 @@ import (
 	"hindsight/mpsim/witness"
 )
 
-// corpus is a program of races by name, with correct twins.
+// corpus is a program of named races with correct twins.
 type corpus struct {
 	img   *image.Space
 	names []string
@@ -54,7 +54,7 @@ func buildGo(t testing.TB, source, pattern string) corpus {
 	return found(t, out, source, pattern)
 }
 
-// found is a program with the names that the pattern finds in its source.
+// found returns a program with the names that the pattern finds in its source.
 func found(t testing.TB, program, source, pattern string) corpus {
 	t.Helper()
 	img, err := image.Load(program)
@@ -77,7 +77,7 @@ const (
 	pairPattern = `(?m)^PAIR\((\w+),`
 )
 
-// look records a run and returns its report, with the races that it predicts if asked.
+// look records a run and returns its report, on request with the predicted races.
 func look(t testing.TB, img *image.Space, twin string, policy mpsim.Policy, seed uint64, predict bool) *report.Report {
 	t.Helper()
 	r := session.Run{Image: img, Program: "program", Args: []string{twin}, Policy: policy, Depth: 3, Seed: seed, MaxInsts: 200_000_000,
@@ -101,8 +101,9 @@ func look(t testing.TB, img *image.Space, twin string, policy mpsim.Policy, seed
 	return rep
 }
 
-// TestRare: what the first run of each rare race predicts is shown by its witness, but
-// for one that mutexes have nothing to do with. Nothing is reported of correct twins.
+// TestRare checks that what the first run of each rare race predicts is shown by its
+// witness, except for one race that does not involve mutexes. Nothing may be reported for
+// correct twins.
 func TestRare(t *testing.T) {
 	c := build(t, "testdata/rare.c", rarePattern)
 	if len(c.names) < 8 {
@@ -124,8 +125,8 @@ func TestRare(t *testing.T) {
 	}
 }
 
-// TestStrands: races of tasks and goroutines that a run hides are shown, whichever
-// threads they ran on. Nothing is reported or predicted of correct ones.
+// TestStrands checks that races of tasks and goroutines that a run hides are shown,
+// whichever threads they ran on. Nothing may be reported or predicted for correct ones.
 func TestStrands(t *testing.T) {
 	for _, c := range []corpus{
 		build(t, "testdata/tasks.c", `(?m)^TASKS\((\w+)\)`, "-fopenmp"), buildGo(t, "testdata/goroutines/main.go", `(?m)^// (n?o?race_\w+)`),
@@ -147,8 +148,9 @@ func TestStrands(t *testing.T) {
 	}
 }
 
-// TestDeadlocks: a first run predicts the deadlocks of programs that can deadlock, and
-// the runs of the witnesses end in them; of programs that cannot, nothing is reported.
+// TestDeadlocks checks that a first run predicts the deadlocks of programs that can
+// deadlock, and that the runs of the witnesses end in them. For programs that cannot
+// deadlock, nothing may be reported.
 func TestDeadlocks(t *testing.T) {
 	c := build(t, "testdata/deadlocks.c", `(?m)^TWO\((\w+),`)
 	if len(c.names) < 8 {
@@ -156,7 +158,7 @@ func TestDeadlocks(t *testing.T) {
 	}
 	for _, name := range c.names {
 		can, shown := strings.HasPrefix(name, "dead_"), 0
-		for seed := uint64(1); seed <= 3; seed++ { // of dead_often, two seeds deadlock themselves
+		for seed := uint64(1); seed <= 3; seed++ { // for dead_often, two seeds deadlock themselves
 			rep := look(t, c.img, name, mpsim.Random, seed, true)
 			shown += len(rep.Deadlocks)
 			if !can && len(rep.Deadlocks) > 0 || len(rep.Races) > 0 {
@@ -177,8 +179,8 @@ func TestDeadlocks(t *testing.T) {
 // mostRuns bounds the runs that BenchmarkPredict makes for a race with each method.
 const mostRuns = 20
 
-// BenchmarkPredict measures how many runs show a race first: with random schedules, by
-// pct, and when each random run predicts. docs/replay.md has its table.
+// BenchmarkPredict measures how many runs it takes to show a race: with random schedules,
+// with pct, and with prediction from each random run. docs/replay.md has the table.
 func BenchmarkPredict(b *testing.B) {
 	methods := []struct {
 		name    string
@@ -229,6 +231,6 @@ func BenchmarkPredict(b *testing.B) {
 			}
 		}
 		fmt.Fprintf(&table, "| found | %d | %d | %d | |\n| runs | %d | %d | %d | |\n", found[0], found[1], found[2], sum[0], sum[1], sum[2])
-		fmt.Printf("\n%s\n", table.String()) // a log of a benchmark is cut off
+		fmt.Printf("\n%s\n", table.String()) // the log of a benchmark is truncated
 	}
 }
