@@ -28,8 +28,8 @@ func build(t *testing.T, trace *cdr.Trace) *contention.Report {
 	return r
 }
 
-// TestBank: the tellers contend for their lock, the auditor has one for itself;
-// what is counted adds up, and agrees with S_synch.
+// TestBank checks that the tellers contend for their lock and that the auditor has one
+// for itself, and that the counts add up and agree with S_synch.
 func TestBank(t *testing.T) {
 	trace := recorded.Example(t, "bank", 1)
 	r := build(t, trace)
@@ -67,7 +67,7 @@ func TestBank(t *testing.T) {
 	}
 }
 
-// TestWaits: objects of other kinds are seen.
+// TestWaits checks that waits for objects of other kinds are counted.
 func TestWaits(t *testing.T) {
 	for name, kind := range map[string]string{"norace_cond_flag": "condition", "norace_missing_barrier": "barrier"} {
 		found := false
@@ -82,8 +82,8 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestForms checks the JSON form against its schema, and that the text says what
-// times are.
+// TestForms checks the JSON form against its schema, and that the text says what the unit
+// of time is.
 func TestForms(t *testing.T) {
 	schema, err := jsonschema.NewCompiler().Compile("../../docs/contention.schema.json")
 	if err != nil {

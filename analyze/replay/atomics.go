@@ -2,30 +2,27 @@ package replay
 
 import "hindsight/analyze/hb"
 
-// Atomics is the bytes of atomic variables, life by life: memory that begins a
-// new life holds none until an atomic access touches it again. A nil set is
-// empty.
+// Atomics has the bytes of atomic variables, for each life of memory: memory that begins
+// a new life has none until an atomic access touches it again. A nil set is empty.
 //
-// It is made in two walks along S_synch. The first finds the bytes; the second,
-// which is left out where no life begins near them, in which lives they are
-// touched.
+// It is built in two walks along S_synch. The first finds the bytes. The second finds the
+// lives in which they are touched; it is omitted if no life begins near them.
 type Atomics struct {
 	bytes *Bytes              // of all lives
 	pages map[uint64]struct{} // with such bytes
-	// What the first walk sees of lives: the pages in which they begin, and those
-	// that begin in many pages at once.
+	// What the first walk finds out about lives: the pages in which they begin, and
+	// separately those that begin in many pages at once.
 	begin map[uint64]struct{}
 	large ranges
 
 	places hb.Places               // of all bytes
-	now    map[uint64]uint8        // bytes touched in the present life, by granule
-	lives  map[uint64][]atomicLife // that have ended
+	now    map[uint64]uint8        // bytes touched in the current life, by granule
+	lives  map[uint64][]atomicLife // lives that have ended
 }
 
-// atomicLife is the bytes of a granule that were touched in a life that has
-// ended.
+// atomicLife has the bytes of a granule that were touched in a life that has ended.
 type atomicLife struct {
-	end   uint64 // place in S_synch, from 1, of the event that began the next one
+	end   uint64 // position in S_synch, from 1, of the event that began the next life
 	bytes uint8
 }
 
@@ -33,14 +30,14 @@ func newAtomics() *Atomics {
 	return &Atomics{bytes: NewBytes(), pages: map[uint64]struct{}{}, begin: map[uint64]struct{}{}}
 }
 
-// pageShift is the logarithm of the bytes of a page, manyPages what a life that
-// is kept as a range has at least.
+// pageShift is the logarithm of the bytes of a page. manyPages is the number of pages
+// from which on a life is stored as a range.
 const (
 	pageShift = 12
 	manyPages = 16
 )
 
-// find takes an event of the first walk.
+// find processes an event of the first walk.
 func (a *Atomics) find(ev *Event, atomic uint64) {
 	if atomic > 0 {
 		a.bytes.Add(ev.Obj, atomic)
@@ -62,7 +59,7 @@ func (a *Atomics) find(ev *Event, atomic uint64) {
 	}
 }
 
-// renewed ends the first walk and says whether there must be a second one.
+// renewed ends the first walk and reports whether a second one is necessary.
 func (a *Atomics) renewed() bool {
 	some := false
 	for n := range a.pages {
@@ -81,7 +78,7 @@ func (a *Atomics) renewed() bool {
 	return true
 }
 
-// follow takes an event of the second walk.
+// follow processes an event of the second walk.
 func (a *Atomics) follow(ev *Event, atomic uint64) {
 	for i := range atomic {
 		at := ev.Obj + i
@@ -101,8 +98,8 @@ func (a *Atomics) follow(ev *Event, atomic uint64) {
 	}
 }
 
-// InPage reports whether there are atomic variables in the page of 4 KiB that addr
-// is in.
+// InPage reports whether there are atomic variables in the page of 4 KiB that contains
+// addr.
 func (a *Atomics) InPage(addr uint64) bool {
 	if a == nil {
 		return false
@@ -111,8 +108,8 @@ func (a *Atomics) InPage(addr uint64) bool {
 	return some
 }
 
-// Ever is the mask of the bytes of a granule that belong to an atomic variable
-// in one of its lives.
+// Ever returns the mask of the bytes of a granule that belong to an atomic variable in
+// any of its lives.
 func (a *Atomics) Ever(granule uint64) uint8 {
 	if a == nil {
 		return 0
@@ -120,8 +117,8 @@ func (a *Atomics) Ever(granule uint64) uint8 {
 	return a.bytes.Of(granule)
 }
 
-// In is the mask of the bytes of a granule that belong to an atomic variable in
-// one of its lives, counted from 0.
+// In returns the mask of the bytes of a granule that belong to an atomic variable in one
+// of its lives, counted from 0.
 func (a *Atomics) In(granule, life uint64) uint8 {
 	if a == nil || a.lives == nil {
 		return a.Ever(granule)
@@ -132,8 +129,8 @@ func (a *Atomics) In(granule, life uint64) uint8 {
 	return a.now[granule]
 }
 
-// Of is the mask of the bytes of a granule that belong to an atomic variable in
-// a life in which a unit may have accessed it.
+// Of returns the mask of the bytes of a granule that belong to an atomic variable in a
+// life in which a unit may have accessed it.
 func (a *Atomics) Of(granule, start, end uint64) uint8 {
 	ever := a.Ever(granule)
 	if ever == 0 || len(a.lives) == 0 {

@@ -6,32 +6,31 @@ import (
 	"hindsight/mpsim/intent"
 )
 
-// Business says which accesses are the program's business; of the zero value
-// all are.
+// Business says which accesses are the program's business. With the zero value, all are.
 type Business struct {
 	program  place.Program        // nil: everything is
 	muted    func(pc uint64) bool // nil: nothing is
-	borrowed func(pc uint64) bool // likewise: a library's inline function
+	borrowed func(pc uint64) bool // nil: nothing is; a library's inline function
 	intent   meaning              // nil: nothing is known
 }
 
-// meaning is what the source says of instructions (package intent).
+// meaning is what the source says about instructions (package intent).
 type meaning interface {
-	// Plain says that the plain load or store at pc is no atomic access.
+	// Plain reports whether the plain load or store at pc is not an atomic access.
 	Plain(pc uint64) bool
-	// Meant says that the plain load or store at pc is an atomic access.
+	// Meant reports whether the plain load or store at pc is an atomic access.
 	Meant(pc uint64) bool
-	// Apart says that the fence next to the plain load or store at pc, which
-	// makes an atomic access of it, is a separate statement.
+	// Apart reports whether the fence next to the plain load or store at pc, which makes
+	// it look like an atomic access, is a separate statement.
 	Apart(pc uint64) bool
-	// Combines says that the atomic access to addr at pc puts the result of a
-	// reduction into a variable.
+	// Combines reports whether the atomic access to addr at pc stores the result of a
+	// reduction in a variable.
 	Combines(pc, addr uint64) bool
-	// Looks says that the plain load at pc is the first part of that.
+	// Looks reports whether the plain load at pc is the first part of such an access.
 	Looks(pc uint64) bool
 }
 
-// NewBusiness is that of a program; nil: everything is the user's.
+// NewBusiness returns the Business of a program. With nil, everything is the user's.
 func NewBusiness(p place.Program) Business {
 	b := Business{program: p}
 	if r, ok := p.(interface{ Runtime(pc uint64) bool }); ok {
@@ -76,24 +75,23 @@ func (b *Business) Atomicity(op Op, pc uint64, strict bool) Atomicity {
 	return IsAtomic
 }
 
-// Apart says that an atomic access by the instruction at pc is one because of a
-// fence next to it that is a separate statement: it says nothing about the
+// Apart reports whether an access by the instruction at pc is atomic only because of a
+// fence next to it that is a separate statement. Such an access says nothing about the
 // variable.
 func (b *Business) Apart(pc uint64) bool { return b.intent != nil && b.intent.Apart(pc) }
 
-// Muted reports whether an instruction is in a runtime (libgomp) whose
-// synchronisation is recorded as events: its plain accesses never count.
+// Muted reports whether an instruction is in a runtime (libgomp) whose synchronisation is
+// recorded as events. Its plain accesses never count.
 func (b *Business) Muted(pc uint64) bool { return b.muted != nil && b.muted(pc) }
 
-// Counts reports whether an access by the instruction at pc, which is not muted,
-// to addr is the program's business, with memory as it is after the access's
-// unit.
+// Counts reports whether an access to addr by the instruction at pc, which is not muted,
+// is the program's business, with memory as it is after the access's unit.
 func (b *Business) Counts(memory *place.Map, pc, addr uint64) bool {
 	return b.User(pc) || memory.User(b.program, addr)
 }
 
-// CountsUntil is the same for code that is not the user's, and says where what
-// was looked at ends: the answer is the same from addr up to there.
+// CountsUntil is Counts for code that is not the user's. It also returns an end: the
+// answer is the same from addr up to there.
 func (b *Business) CountsUntil(memory *place.Map, addr uint64) (counts bool, end uint64) {
 	return memory.UserUntil(b.program, addr)
 }

@@ -5,21 +5,21 @@ import "slices"
 // Bytes is a set of addresses of bytes, kept by 8-byte granules.
 type Bytes struct {
 	granules map[uint64]uint8
-	// filter has a bit for each of its hash values: most granules are not in
-	// the set, and this says so at the price of a load.
+	// filter has a bit for each hash value. Most granules are not in the set, and for
+	// most of these one load from the filter shows it.
 	filter [1 << 10]uint64
 }
 
-// NewBytes is an empty set.
+// NewBytes returns an empty set.
 func NewBytes() *Bytes { return &Bytes{granules: map[uint64]uint8{}} }
 
-// slot is the place of a granule's bit in the filter.
+// slot returns the position of a granule's bit in the filter.
 func slot(granule uint64) (word uint64, bit uint64) {
 	h := granule * 0x9e3779b97f4a7c15 >> 48
 	return h >> 6, 1 << (h & 63)
 }
 
-// Add puts size bytes from addr on into the set.
+// Add adds size bytes from addr on to the set.
 func (s *Bytes) Add(addr, size uint64) {
 	for ; size > 0; addr, size = addr+1, size-1 {
 		word, bit := slot(addr >> 3)
@@ -28,8 +28,7 @@ func (s *Bytes) Add(addr, size uint64) {
 	}
 }
 
-// Of is the mask of the bytes of a granule that are in the set; nothing is in
-// a nil set.
+// Of returns the mask of the bytes of a granule that are in the set. A nil set is empty.
 func (s *Bytes) Of(granule uint64) uint8 {
 	if s == nil {
 		return 0
@@ -58,7 +57,7 @@ func (s ranges) contains(addr uint64) bool {
 	return found
 }
 
-// meets reports whether one of size bytes from low on is in the set.
+// meets reports whether one of the size bytes from low on is in the set.
 func (s ranges) meets(low, size uint64) bool {
 	i, found := slices.BinarySearchFunc(s, low, func(x interval, low uint64) int {
 		switch {
@@ -72,7 +71,7 @@ func (s ranges) meets(low, size uint64) bool {
 	return found || i < len(s) && s[i].low-low < size
 }
 
-// add puts size bytes from low on into the set.
+// add adds size bytes from low on to the set.
 func (s *ranges) add(low, size uint64) {
 	if size == 0 || low+size < low {
 		return

@@ -10,17 +10,17 @@ import (
 type Lock struct {
 	Obj   uint64
 	RW    bool // a rwlock
-	Write bool // not held for reading
+	Write bool // held for writing
 }
 
-// Held is the locks that each thread, or each strand, holds, in the order in
-// which it took them.
+// Held has the locks that each thread, or each strand, holds, in the order in which it
+// took them.
 type Held[K event.ThreadID | event.StrandID] struct{ by map[K][]Lock }
 
-// Of is what k holds.
+// Of returns the locks that k holds.
 func (h *Held[K]) Of(k K) []Lock { return h.by[k] }
 
-// Clear forgets what k holds: its number is another's from now on.
+// Clear removes the locks of k, because another strand takes over its number.
 func (h *Held[K]) Clear(k K) { delete(h.by, k) }
 
 // All calls yield for each lock that is held.
@@ -32,7 +32,7 @@ func (h *Held[K]) All(yield func(k K, l Lock)) {
 	}
 }
 
-// Apply takes the next event of k.
+// Apply applies the next event of k.
 func (h *Held[K]) Apply(k K, e *event.Event) {
 	switch e.Kind {
 	case event.MutexLock, event.WriteLock, event.ReadLock:

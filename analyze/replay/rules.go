@@ -8,17 +8,17 @@ import (
 
 // The constants of docs/semantics.md.
 const (
-	// LargestAtomic bounds the bytes of an atomic access.
+	// LargestAtomic is the largest number of bytes of an atomic access.
 	LargestAtomic = 16
-	// LargestFree bounds the bytes that a free or a call is taken for, so that a
-	// damaged trace cannot ask for all memory. The rest is not looked at.
+	// LargestFree is the largest number of bytes of a free or a call that are considered,
+	// so that a damaged trace cannot claim all memory.
 	LargestFree = 1 << 30
-	// TaskStack is how many bytes of stack the frames of a task and of what it
-	// calls are expected to take at most.
+	// TaskStack is the largest number of bytes of stack that the frames of a task and of
+	// its callees are expected to take.
 	TaskStack = hb.TaskStack
 )
 
-// Op is what an access does.
+// Op is the operation of an access.
 type Op uint8
 
 const (
@@ -29,8 +29,8 @@ const (
 	AtomicUpdate // reads and writes at once
 	Free         // returned the memory to the allocator
 	CallRead     // a system call or a hooked function read the caller's memory
-	CallWrite    // and wrote it
-	Use          // of a sync object that the run initialises or destroys: reads what that wrote
+	CallWrite    // a system call or a hooked function wrote it
+	Use          // of a sync object that the run initialises or destroys: reads what the initialisation wrote
 )
 
 var opNames = [...]string{"read", "write", "atomic read", "atomic write", "atomic update", "free", "read in a call", "write in a call", "use"}
@@ -45,7 +45,7 @@ func (o Op) String() string {
 // Writes reports whether the operation changes memory.
 func (o Op) Writes() bool { return !o.Reads() || o == AtomicUpdate }
 
-// Reads reports whether what the operation does depends on what the memory holds.
+// Reads reports whether the effect of the operation depends on the content of memory.
 func (o Op) Reads() bool {
 	switch o {
 	case Read, AtomicRead, AtomicUpdate, CallRead, Use:
@@ -57,27 +57,25 @@ func (o Op) Reads() bool {
 // Atomic reports whether the operation is an atomic access.
 func (o Op) Atomic() bool { return o == AtomicRead || o == AtomicWrite || o == AtomicUpdate }
 
-// Plain reports whether the operation is an execution of a [Site]; the others are
-// events.
+// Plain reports whether the operation is an execution of a [Site]. The other operations
+// are events.
 func (o Op) Plain() bool { return o == Read || o == Write }
 
-// Call reports whether the operation is an event that is no atomic access: what a
-// call does to memory, a free, a use of a sync object.
+// Call reports whether the operation is an event but not an atomic access: the effect of
+// a call on memory, a free, or a use of a sync object.
 func (o Op) Call() bool { return !o.Plain() && !o.Atomic() }
 
-// Atomicity reports whether executions of an instruction are atomic accesses of the
-// source.
+// Atomicity says whether executions of an instruction are atomic accesses of the source.
 type Atomicity uint8
 
 const (
-	MaybeAtomic Atomicity = iota // to the bytes of atomic variables
+	MaybeAtomic Atomicity = iota // if they are to bytes of atomic variables
 	NotAtomic
 	IsAtomic
 )
 
-// OpOf is what an event does to memory as an access, if it is one. Uses of sync
-// objects are accesses for those of objects that are made in the run
-// ([Survey.Made]).
+// OpOf returns the operation of an event that is an access. Uses of sync objects are
+// accesses if the object is initialised in the run ([Survey.Made]).
 func OpOf(k event.Kind) (op Op, ok bool) {
 	switch k {
 	case event.AtomicLoad:
@@ -99,10 +97,10 @@ func OpOf(k event.Kind) (op Op, ok bool) {
 	return 0, false
 }
 
-// useBytes is how many bytes of a sync object a use of it counts for.
+// useBytes is the number of bytes of a sync object that a use of it accesses.
 const useBytes = 1
 
-// SiteOp is what the executions of a site do.
+// SiteOp returns the operation of the executions of a site.
 func SiteOp(s *Site) Op {
 	if s.Access == event.Write {
 		return Write
@@ -110,8 +108,8 @@ func SiteOp(s *Site) Op {
 	return Read
 }
 
-// Extent is how many bytes at Obj an event that is an access touches, when
-// memory is as before it.
+// Extent returns how many bytes at Obj an event that is an access touches, with memory as
+// it is before the event.
 func Extent(memory *place.Map, e *event.Event) uint64 {
 	switch op, _ := OpOf(e.Kind); op {
 	case Use:
@@ -130,8 +128,8 @@ func Extent(memory *place.Map, e *event.Event) uint64 {
 	return e.Arg
 }
 
-// AtomicBytes is how many bytes at Obj an event accesses atomically, 0 if it is
-// no atomic access.
+// AtomicBytes returns how many bytes at Obj an event accesses atomically, or 0 if it is
+// not an atomic access.
 func AtomicBytes(e *event.Event) uint64 {
 	switch e.Kind {
 	case event.AtomicLoad, event.AtomicStore, event.AtomicRMW:
@@ -140,5 +138,5 @@ func AtomicBytes(e *event.Event) uint64 {
 	return 0
 }
 
-// LifeOf is the memory that an event begins a new life of, if it does.
+// LifeOf returns the memory of which an event begins a new life, if it does.
 func LifeOf(e *event.Event) (addr, size uint64, ok bool) { return hb.LifeOf(e) }

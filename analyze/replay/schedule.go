@@ -7,11 +7,11 @@ import (
 	"hindsight/cdr/format"
 )
 
-// parts hands out parts of segments as the run's schedule has them.
+// parts divides segments into parts according to the run's schedule.
 type parts struct {
 	w     *Walk
 	v     *Visitor
-	next  func() (format.Piece, error, bool) // nil: segments are taken whole
+	next  func() (format.Piece, error, bool) // nil: segments are not divided
 	close func()
 	piece format.Piece // the next one, if held is set
 	held  bool
@@ -25,7 +25,7 @@ func (w *Walk) schedule(src Events, v *Visitor) *parts {
 	return p
 }
 
-// upTo hands out the parts before the event at place seq of S_synch.
+// upTo visits the parts before the event at position seq of S_synch.
 func (p *parts) upTo(seq uint64) error {
 	for p.next != nil {
 		if !p.held {

@@ -13,7 +13,7 @@ import (
 // ErrTrace is wrapped by errors about runs that contradict themselves.
 var ErrTrace = errors.New("inconsistent trace")
 
-// The words of a recorded run, as package cdr has them.
+// Types of package cdr that describe a recorded run.
 type (
 	SiteID = format.SiteID
 	Site   = format.Site
@@ -22,37 +22,35 @@ type (
 	Step   = cdr.Step
 )
 
-// Events is a run's S_synch, in total order. It may be walked more than once.
+// Events is S_synch of a run, in total order. It may be iterated more than once.
 type Events interface {
 	Events() iter.Seq2[Event, error]
 }
 
 // Segment is what a thread did between two of its events.
 type Segment interface {
-	// Place is the number of the thread's events before the segment.
+	// Place returns the number of the thread's events before the segment.
 	Place() uint64
-	// Runs are the plain accesses of the segment, site by site.
+	// Runs returns the plain accesses of the segment, site by site.
 	Runs() iter.Seq2[Run, error]
 }
 
-// Segmented is a run that has its segments one by one.
+// Segmented is a run that returns its segments one by one.
 type Segmented interface {
-	// Segments are those of a thread, in order; ones without accesses may be
-	// missing. A segment is not used any more when the next one of its thread is
-	// asked for.
+	// Segments returns the segments of a thread, in order. Segments without accesses may
+	// be missing. A segment is not used any more when the next one of its thread is read.
 	Segments(event.ThreadID) iter.Seq2[Segment, error]
 }
 
-// steppable is a run whose segments can be read without an iterator, at less
-// cost.
+// steppable is a run whose segments can be read without an iterator, at a lower cost.
 type steppable interface {
-	// NextSegment returns a function that returns the segments of a thread in
-	// order, and nil after the last or an error. If sites is not nil it says of each
-	// site whether its accesses are wanted; others may be left out.
+	// NextSegment returns a function that returns the segments of a thread in order, and
+	// nil after the last or an error. If sites is not nil, it says of each site whether
+	// its accesses are wanted; the others may be omitted.
 	NextSegment(t event.ThreadID, sites []bool) func() (Segment, error)
 }
 
-// Cursors walk the segments of all threads, each at its own pace.
+// Cursors walk over the segments of all threads, each at its own pace.
 type Cursors struct{ threads []cursor }
 
 type cursor struct {
@@ -62,9 +60,9 @@ type cursor struct {
 	done bool
 }
 
-// NewCursors returns cursors before the first segment of each thread. If sites is not nil
-// it says of each site whether its accesses are wanted; others may be left out.
-// It must be closed.
+// NewCursors returns cursors before the first segment of each thread. If sites is not
+// nil, it says of each site whether its accesses are wanted; the others may be omitted.
+// The caller must call Close.
 func NewCursors(src Segmented, threads int, sites []bool) *Cursors {
 	c := &Cursors{threads: make([]cursor, threads)}
 	for t := range c.threads {
@@ -91,8 +89,8 @@ func (c *Cursors) Close() {
 	}
 }
 
-// Next returns the next segment of the unit, or nil after the last. (There is
-// one, unless the run is damaged.)
+// Next returns the next segment of the unit, or nil after the last. (There is one unless
+// the run is damaged.)
 func (c *Cursors) Next(u *Unit) (Segment, error) {
 	t := &c.threads[u.Thread]
 	if t.seg == nil && !t.done {
@@ -110,8 +108,8 @@ func (c *Cursors) Next(u *Unit) (Segment, error) {
 	return seg, nil
 }
 
-// Scheduled is a run that may know in which order accesses were executed between
-// two events. *cdr.Trace is one.
+// Scheduled is a run that may know the order in which accesses were executed between two
+// events. *cdr.Trace implements it.
 type Scheduled interface {
 	HasSchedule() bool
 	Schedule() iter.Seq2[format.Piece, error]

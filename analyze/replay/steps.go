@@ -7,8 +7,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Steps walk the accesses of all threads one by one, each thread at its own
-// pace.
+// Steps walk over the accesses of all threads one by one, each thread at its own pace.
 type Steps struct{ threads []steps }
 
 type steps struct {
@@ -19,8 +18,8 @@ type steps struct {
 	placed uint64 // accesses of the thread up to its last event, or the last part of a segment
 }
 
-// NewSteps is positioned before the first step of each thread; of says what a thread's
-// steps are. It must be closed.
+// NewSteps returns Steps before the first step of each thread. of returns a thread's
+// steps. The caller must call Close.
 func NewSteps(threads int, of func(event.ThreadID) iter.Seq2[Step, error]) *Steps {
 	s := &Steps{threads: make([]steps, threads)}
 	for t := range s.threads {
@@ -36,8 +35,8 @@ func (s *Steps) Close() {
 	}
 }
 
-// Segment calls visit for the accesses of a unit, which must be the next
-// segment of its thread, or the next part of it.
+// Segment calls visit for the accesses of a unit, which must be the next segment of its
+// thread or the next part of it.
 func (s *Steps) Segment(ctx context.Context, u *Unit, visit func(*Step) error) error {
 	t := &s.threads[u.Thread]
 	until := t.placed + u.Part

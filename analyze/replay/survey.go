@@ -8,18 +8,18 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Survey is what must be known of the whole run before its accesses can be
+// Survey collects what must be known about the whole run before its accesses can be
 // judged.
 type Survey struct {
 	Threads int
 	Roots   []event.ThreadID // threads that no Create announces
 	Atomic  *Atomics         // nil under strict rules
-	Tasks   bool             // the run has strands that are no threads' own
+	Tasks   bool             // the run has strands that are not threads' own
 	Made    map[uint64]bool  // addresses of sync objects that the run initialises or destroys
 }
 
-// NewSurvey walks along S_synch of a run with that many threads. Also, if it is
-// not nil, is called with every event.
+// NewSurvey walks along S_synch of a run with threads threads. If also is not nil, it is
+// called with every event.
 func NewSurvey(ctx context.Context, src Events, threads int, strict bool, business *Business, also func(*Event) error) (*Survey, error) {
 	s := &Survey{Threads: threads, Made: map[uint64]bool{}}
 	if !strict {
@@ -59,7 +59,7 @@ func NewSurvey(ctx context.Context, src Events, threads int, strict bool, busine
 	return s, err
 }
 
-// variableBytes is how many bytes at Obj an event shows to be of an atomic
+// variableBytes returns how many bytes at Obj an event shows to belong to an atomic
 // variable.
 func (b *Business) variableBytes(ev *Event) uint64 {
 	n := AtomicBytes(&ev.Event)
@@ -69,10 +69,10 @@ func (b *Business) variableBytes(ev *Event) uint64 {
 	return n
 }
 
-// ErrStop is what a visitor returns to end a walk that then is no failure.
+// ErrStop is returned by a visitor to end a walk without a failure.
 var ErrStop = errors.New("enough")
 
-// Each calls visit for the events of S_synch of a run with that many threads.
+// Each calls visit for the events of S_synch of a run with threads threads.
 func Each(ctx context.Context, src Events, threads int, visit func(*Event) error) error {
 	err := each(ctx, src, threads, visit)
 	if errors.Is(err, ErrStop) {
@@ -83,7 +83,7 @@ func Each(ctx context.Context, src Events, threads int, visit func(*Event) error
 
 func each(ctx context.Context, src Events, threads int, visit func(*Event) error) error {
 	n := 0
-	var ev Event // one for all, since visitors keep none
+	var ev Event // one for all events, because visitors keep none
 	for next, err := range src.Events() {
 		if err != nil {
 			return err

@@ -7,11 +7,11 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Turns goes through a run of that many threads in the order in which it was
-// executed, as far as the run knows. It calls part for accesses that a thread
-// executed before another had its turn and of which no event of its own
-// followed, and visit for the events of S_synch. What no part tells of comes just
-// before the thread's next event, or at the end.
+// Turns walks over a run with threads threads in the order in which it was executed, as
+// far as the run knows that order. It calls visit for the events of S_synch. It calls
+// part for accesses that a thread executed before another thread's turn and that no event
+// of the thread itself followed. Accesses without such a call come just before the
+// thread's next event, or at the end.
 func Turns(ctx context.Context, src Events, threads int, part func(t event.ThreadID, accesses uint64) error, visit func(*Event) error) error {
 	w := &Walk{Starts: make([]uint64, threads), parts: true}
 	p := w.schedule(src, &Visitor{Segment: func(u *Unit) error { return part(u.Thread, u.Part) }})

@@ -11,23 +11,23 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Unit is a segment, or an event that is an access. Units are numbered in the
-// order in which they end.
+// Unit is a segment, or an event that is an access. Units are numbered in the order in
+// which they end.
 type Unit struct {
 	Thread event.ThreadID
-	Index  uint64 // among its thread's events, of the one that ends it or is it; the maximum if no event ends it
-	Seq    uint64 // the place of that event in S_synch, or the maximum
-	Number uint64 // its place among units
-	Start  uint64 // 1 + the place in S_synch of the event that begins it, 0 if none does
-	// Part is how many accesses the unit is, of those that the thread executed
-	// since its last event or part; of the other fields only Thread and Start
-	// count then. 0: all up to the event. There are parts only in walks in
-	// the order of accesses.
+	Index  uint64 // index, among its thread's events, of the event that ends it or is it; the maximum if no event ends it
+	Seq    uint64 // position of that event in S_synch, or the maximum
+	Number uint64 // position among units
+	Start  uint64 // 1 + the position in S_synch of the event that begins it, or 0 if none does
+	// Part is the number of accesses in the unit, if it is a part of a segment: the next
+	// accesses of the thread since its last event or part. Only Thread and Start of the
+	// other fields are set then. 0 means all up to the event. There are parts only in
+	// walks in the order of accesses.
 	Part uint64
 }
 
-// End is the place in S_synch, from 1, of the event that ends the unit or is it;
-// the maximum if none does.
+// End returns the position in S_synch, from 1, of the event that ends the unit or is it,
+// or the maximum if none does.
 func (u *Unit) End() uint64 {
 	if u.Seq == math.MaxUint64 {
 		return u.Seq
@@ -35,10 +35,10 @@ func (u *Unit) End() uint64 {
 	return u.Seq + 1
 }
 
-// Unfinished is where the units that no event ends begin to be numbered.
+// Unfinished is the first number of units that no event ends.
 const Unfinished = 1 << 63
 
-// Access is an access that an event is.
+// Access is an event that is an access.
 type Access struct {
 	Op      Op
 	PC      uint64
@@ -46,30 +46,29 @@ type Access struct {
 	Size    uint64 // bytes, at most [LargestFree]
 }
 
-// Visitor is what a client of a walk asks to be told; a nil function is not
-// called. What a function is given is valid until it returns. An error ends the
-// walk.
+// Visitor has the functions that a walk calls. A nil function is not called. The
+// arguments of a function are valid until it returns. An error ends the walk.
 type Visitor struct {
 	Segment func(u *Unit) error
 	Event   func(ev *Event) error
 	Access  func(u *Unit, a *Access) error
-	// Life: the memory in [addr, addr+size) begins a new life at place at of
-	// S_synch, from 1.
+	// Life is called when the memory in [addr, addr+size) begins a new life at position
+	// at of S_synch, counted from 1.
 	Life func(addr, size, at uint64) error
-	// Changes is called before the address space changes in other ways than by
-	// heap blocks.
+	// Changes is called before the address space changes in other ways than by heap
+	// blocks.
 	Changes func(ev *Event) error
 	Done    func(ev *Event) error
 }
 
-// Options of a walk. The zero value follows everything.
+// Options of a walk. With the zero value, it follows everything.
 type Options struct {
 	TLSSize uint64 // bytes of a thread's thread-local variables
-	Atomics bool   // atomic accesses are accesses
-	NoOrder bool   // happens-before is not followed
-	Share   bool   // strands share numbers where they can, see [hb.Order.ShareNumbers]
-	// Parts takes segments in parts, where the run knows in which order accesses
-	// were executed. Without, a segment is taken whole, at its end.
+	Atomics bool   // atomic accesses are accesses too
+	NoOrder bool   // do not follow happens-before
+	Share   bool   // let strands share numbers where they can, see [hb.Order.ShareNumbers]
+	// Parts divides segments into parts, if the run knows the order in which accesses
+	// were executed. Otherwise a segment is visited whole, at its end.
 	Parts bool
 }
 
@@ -77,18 +76,18 @@ type Options struct {
 type Walk struct {
 	Order   *hb.Order // nil: not followed
 	Memory  *place.Map
-	Starts  []uint64 // for each thread, where its present segment begins, as in [Unit.Start]
-	Index   []uint64 // of each thread, how many events there were
-	Now     uint64   // 1 + the place in S_synch of the last event
+	Starts  []uint64 // for each thread, where its current segment begins, as in [Unit.Start]
+	Index   []uint64 // for each thread, the number of its events so far
+	Now     uint64   // 1 + the position in S_synch of the last event
 	atomics bool
 	parts   bool
 	made    map[uint64]bool
 	own     ranges // memory of which each thread has its own part
-	unit    Unit   // the present one
+	unit    Unit   // the current one
 	access  Access
 }
 
-// Walk is a walk at the beginning of the run.
+// Walk returns a walk at the beginning of the run.
 func (s *Survey) Walk(opts Options) *Walk {
 	w := &Walk{Memory: place.NewMap(opts.TLSSize), Starts: make([]uint64, s.Threads),
 		Index: make([]uint64, s.Threads), atomics: opts.Atomics, parts: opts.Parts, made: s.Made}
@@ -98,7 +97,7 @@ func (s *Survey) Walk(opts Options) *Walk {
 	return w
 }
 
-// Order is happens-before at the beginning of the run.
+// Order returns happens-before at the beginning of the run.
 func (s *Survey) Order() *hb.Order { return s.order(false) }
 
 func (s *Survey) order(share bool) *hb.Order {
@@ -113,8 +112,8 @@ func (s *Survey) order(share bool) *hb.Order {
 	return o
 }
 
-// Own reports whether addr is in memory of which thread t has a part for itself,
-// so that its strands, which run there one after another, do not race.
+// Own reports whether addr is in memory of which thread t has its own part. The strands
+// of t run there one after another, so they do not race.
 func (w *Walk) Own(t event.ThreadID, addr uint64) bool {
 	if w.own.contains(addr) {
 		return true
@@ -163,7 +162,7 @@ func (w *Walk) Run(ctx context.Context, src Events, v *Visitor) error {
 	return nil
 }
 
-// event takes the steps 2 to 8 of an event; see the package comment.
+// event executes steps 2 to 8 of an event; see the package comment.
 func (w *Walk) event(ev *Event, v *Visitor) error {
 	t, at := ev.Thread, ev.Seq+1
 	if w.Order != nil {
@@ -208,7 +207,7 @@ func (w *Walk) event(ev *Event, v *Visitor) error {
 	return nil
 }
 
-// touch takes what an event does to memory: an access, a new life.
+// touch applies what an event does to memory: an access, a new life.
 func (w *Walk) touch(ev *Event, v *Visitor) error {
 	if v.Access != nil {
 		if op, ok := OpOf(ev.Kind); ok && (w.atomics || !op.Atomic()) && (op != Use || w.made[ev.Obj]) {

@@ -10,7 +10,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// told walks a run and lists what a client is told, with the accesses of
+// told walks over a run and lists the calls of the visitor, with the accesses of
 // segments.
 func told(t *testing.T, m *madeup.Run, opts replay.Options) (log []string) {
 	t.Helper()
@@ -43,8 +43,8 @@ func told(t *testing.T, m *madeup.Run, opts replay.Options) (log []string) {
 	return log
 }
 
-// TestWalk: who is told what, in which order; with parts, accesses come when they
-// were executed.
+// TestWalk checks which functions are called in which order and that, with parts,
+// accesses come at the time of their execution.
 func TestWalk(t *testing.T) {
 	m := madeup.New(2)
 	m.Write(0, 0x10, 0x1000)
@@ -73,8 +73,8 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// TestParts: with parts, the accesses of random runs come in the order of the
-// run, and without, segment by segment.
+// TestParts checks that the accesses of random runs come in the order of the run with
+// parts, and segment by segment without.
 func TestParts(t *testing.T) {
 	for seed := range 200 {
 		text := make([]byte, 300)

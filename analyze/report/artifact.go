@@ -13,32 +13,32 @@ import (
 	"hindsight/tracefmt/numtext"
 )
 
-// Artifact says of what a race is a consequence.
+// Artifact says of which races a race is a consequence.
 type Artifact struct {
-	// Of are the fingerprints of its causes, that of the first instance first.
-	// By order, each of them is one by itself, or Together all of them are.
+	// Of are the fingerprints of its causes, that of the first instance first. Order says
+	// whether each of them causes it alone, or all of them Together.
 	Of       []string
 	Together bool
 	By       artifact.By
 	Chain    []Link // of the first instance
-	// Checked is how many dynamic instances were looked at; all of them are
+	// Checked is the number of dynamic instances that were examined. All of them are
 	// consequences.
 	Checked uint64
 }
 
-// Link is a step on the way from a racy value to an artifact.
+// Link is a step on the path from a racy value to an artifact.
 type Link struct {
 	Kind    artifact.StepKind
 	Thread  event.ThreadID
 	Frame   Frame
-	Address uint64 // of memory that it accesses, 0 if none is known
+	Address uint64 // of memory that it accesses, or 0 if not known
 	Size    uint64 // bytes there
-	Name    string // of the global variable there, "" if it is none
+	Name    string // of the global variable there, or "" if there is none
 }
 
-// Explain tells artifacts from other races: found is what package artifact
-// found about the races that the report was built from. It is to be called
-// before a baseline is applied or reports are merged.
+// Explain distinguishes artifacts from other races. found is what package artifact found
+// about the races from which the report was built. It must be called before a baseline is
+// applied or reports are merged.
 func (r *Report) Explain(found *artifact.Result, img Image) {
 	n := namer{img: img}
 	prints := map[int]string{}
@@ -84,7 +84,7 @@ func (r *Race) explain(v *artifact.Verdict, prints map[int]string, n *namer) {
 	}
 }
 
-// byFingerprint finds the reported races.
+// byFingerprint returns the reported races by fingerprint.
 func (r *Report) byFingerprint() map[string]*Race {
 	m := make(map[string]*Race, len(r.Races))
 	for i := range r.Races {
@@ -93,8 +93,8 @@ func (r *Report) byFingerprint() map[string]*Race {
 	return m
 }
 
-// root is the reported race that first causes lead to from x, x itself when it
-// is no artifact or its cause is not reported.
+// root returns the reported race that is reached from x by following first causes. It is
+// x itself if that is not an artifact or its cause is not reported.
 func root(races map[string]*Race, x *Race) *Race {
 	for range races {
 		if x.Artifact == nil {
@@ -109,11 +109,10 @@ func root(races map[string]*Race, x *Race) *Race {
 	return x
 }
 
-// folded reports whether a race is an artifact of another one in the report.
+// folded reports whether a race is an artifact of another race in the report.
 func folded(races map[string]*Race, x *Race) bool { return root(races, x) != x }
 
-// Artifacts is the number of artifacts among Races, and of those that were
-// hidden.
+// Artifacts returns the number of artifacts among Races, and of those that were hidden.
 func (r *Report) Artifacts() int {
 	n := r.Hidden
 	for i := range r.Races {
@@ -124,8 +123,8 @@ func (r *Report) Artifacts() int {
 	return n
 }
 
-// unexplained are the reasons for which it is not known whether races are
-// artifacts, each with the races, in order of the first.
+// unexplained are the reasons why it is not known whether races are artifacts, each with
+// its races, in order of the first race.
 func (r *Report) unexplained() (reasons []string, races map[string][]string) {
 	races = map[string][]string{}
 	for i := range r.Races {
@@ -139,7 +138,7 @@ func (r *Report) unexplained() (reasons []string, races map[string][]string) {
 	return reasons, races
 }
 
-// unexplained says which races may be artifacts, and why it is not known.
+// unexplained says which races may be artifacts, and why that is not known.
 func (t *text) unexplained() {
 	reasons, races := t.rep.unexplained()
 	for _, why := range reasons {
@@ -149,7 +148,7 @@ func (t *text) unexplained() {
 	}
 }
 
-// idList names races; of many, the first few.
+// idList returns a list of the IDs of races, shortened if they are many.
 func idList(ids []string) string {
 	const most = 12
 	if len(ids) > most+1 {
@@ -158,7 +157,7 @@ func idList(ids []string) string {
 	return strings.Join(ids, ", ")
 }
 
-// reported are the races of fingerprints, those that are in the report.
+// reported returns the races with these fingerprints that are in the report.
 func reported(races map[string]*Race, prints []string) (ids []string) {
 	for _, f := range prints {
 		if x := races[f]; x != nil {
@@ -168,7 +167,7 @@ func reported(races map[string]*Race, prints []string) (ids []string) {
 	return ids
 }
 
-// repair says what repairing the cause of an artifact does.
+// repair says what correcting the cause of an artifact does.
 func (a *Artifact) repair() string {
 	switch a.By {
 	case artifact.ByOrder:
@@ -181,8 +180,8 @@ func (a *Artifact) repair() string {
 	return ""
 }
 
-// HideArtifacts takes the artifacts whose causes are reported out of Races,
-// keeping their number in Hidden. The others keep their names.
+// HideArtifacts removes the artifacts whose causes are reported from Races, and stores
+// their number in Hidden. The others keep their IDs.
 func (r *Report) HideArtifacts() {
 	races := r.byFingerprint()
 	hide := map[string]bool{}
@@ -207,7 +206,7 @@ type jsonLink struct {
 	Name     string            `json:"name,omitempty"`
 }
 
-// artifactJSON fills in what the JSON form says about artifacts.
+// artifactJSON sets what the JSON form says about artifacts.
 func (r *Race) artifactJSON(out *jsonRace, races map[string]*Race) {
 	out.ArtifactUnknown = r.Unexplained
 	out.AlsoBehind, out.EventControlledBy = reported(races, r.Behind), reported(races, r.Controlled)
@@ -228,7 +227,7 @@ func (r *Race) artifactJSON(out *jsonRace, races map[string]*Race) {
 	}
 }
 
-// foldedInto are the groups whose races are artifacts of a race of group g.
+// foldedInto returns the groups whose races are artifacts of a race of group g.
 func (t *text) foldedInto(g *groupOf) (list []*groupOf) {
 	for i := range t.groups {
 		if h := &t.groups[i]; h.under == g.lead.ID {
@@ -238,8 +237,8 @@ func (t *text) foldedInto(g *groupOf) (list []*groupOf) {
 	return list
 }
 
-// fold finds for each group the one that it is folded under: that of its
-// cause, if all of its races are artifacts.
+// fold determines for each group the group under which it is folded. If all of its races
+// are artifacts, that is the group of their cause.
 func (t *text) fold() {
 	races := t.races
 	under := map[string]string{}
@@ -254,7 +253,7 @@ func (t *text) fold() {
 	for i := range t.groups {
 		t.groups[i].under = under[t.groups[i].lead.ID]
 	}
-	// A group of causes may itself be folded; its artifacts go where it goes.
+	// A group of causes may itself be folded. Its artifacts are then folded where it is.
 	for i := range t.groups {
 		g := &t.groups[i]
 		for range t.groups {
@@ -295,10 +294,11 @@ func (t *text) artifacts(g *groupOf) {
 	t.printf("\n")
 }
 
-// withOthers says which causes an artifact that is shown with one has besides.
+// withOthers says which further causes an artifact has, in addition to the one under
+// which it is shown.
 func (t *text) withOthers(a *Artifact, shown string) string {
 	causes := reported(t.races, a.Of)
-	if !slices.Contains(causes, shown) { // what it is an artifact of is one of that
+	if !slices.Contains(causes, shown) { // it is an artifact of a race of that group
 		if len(causes) == 0 {
 			return ""
 		}
@@ -314,7 +314,7 @@ func (t *text) withOthers(a *Artifact, shown string) string {
 	return "of " + idList(others) + " as well, "
 }
 
-// behind says which races decided that a race's code ran.
+// behind says which races decided whether a race's code ran.
 func (t *text) behind(r *Race) {
 	if r.Artifact != nil || len(r.Behind) == 0 {
 		return
@@ -326,7 +326,7 @@ func (t *text) behind(r *Race) {
 	}
 }
 
-// between names a race in a line.
+// between describes a race in a line.
 func between(r *Race) string {
 	a, b := &r.Accesses[0], &r.Accesses[1]
 	s := fmt.Sprintf("%s at %s and %s at %s", a.Op, lineOf(a.Top), b.Op, lineOf(b.Top))
@@ -338,7 +338,7 @@ func between(r *Race) string {
 	return s
 }
 
-// explanation says what an artifact that is listed by itself comes from.
+// explanation says what caused an artifact that is listed by itself.
 func (t *text) explanation(r *Race) {
 	if r.Artifact == nil {
 		return
@@ -371,7 +371,7 @@ func (t *text) explanation(r *Race) {
 	t.printf("\n")
 }
 
-// steps are the links of the chain, those that compute on one line of source as
+// steps returns the links of the chain, with those that compute on one line of source as
 // one.
 func (a *Artifact) steps() iter.Seq[*Link] {
 	return func(yield func(*Link) bool) {
@@ -388,7 +388,7 @@ func (a *Artifact) steps() iter.Seq[*Link] {
 	}
 }
 
-// what says what a link does.
+// what describes the operation of a link.
 func (l *Link) what() string {
 	s := stepText[l.Kind]
 	if l.Address != 0 {

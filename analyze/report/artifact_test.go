@@ -10,8 +10,8 @@ import (
 	"hindsight/analyze/artifact"
 )
 
-// verdicts say that races 2 and 3 (of six, from 0) are artifacts of race 0,
-// race 4 of race 3, and that nothing is known of race 5.
+// verdicts says that of six races, counted from 0, races 2 and 3 are artifacts of race 0,
+// race 4 is one of race 3, and nothing is known about race 5.
 func verdicts() *artifact.Result {
 	chain := []artifact.Step{
 		{Kind: artifact.RacyWrite, Thread: 2, PC: 0x110c, Address: 0x8008, Size: 8},
@@ -64,8 +64,8 @@ func TestArtifactsText(t *testing.T) {
 	}
 }
 
-// TestArtifactsOfSuppressed: an artifact whose cause is not reported stands by
-// itself.
+// TestArtifactsOfSuppressed checks that an artifact whose cause is not reported is listed
+// by itself.
 func TestArtifactsOfSuppressed(t *testing.T) {
 	rep := explained(t, "race:account")
 	var out bytes.Buffer

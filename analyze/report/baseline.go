@@ -8,23 +8,22 @@ import (
 	"slices"
 )
 
-// ErrBaseline is wrapped by errors about files that are no JSON reports.
+// ErrBaseline is wrapped by errors about files that are not JSON reports.
 var ErrBaseline = errors.New("not a JSON report of hindsight races")
 
-// maxBaseline bounds the size of a baseline, in bytes.
+// maxBaseline limits the size of a baseline, in bytes.
 const maxBaseline = 256 << 20
 
-// Baseline is a report made earlier: the races that are known.
+// Baseline is an earlier report, whose races are known.
 type Baseline struct {
 	Name  string // of the file
-	Races []Old  // without those that it had from an earlier baseline
+	Races []Old  // without those that the report had from an earlier baseline
 	known map[string]bool
 	// deadlocks are the fingerprints of predicted deadlocks.
 	deadlocks map[string]bool
 }
 
-// ReadBaseline reads a report in its JSON form, version 1. The name is for
-// messages.
+// ReadBaseline reads a report in its JSON form, version 1. name is used in errors.
 func ReadBaseline(name string, in io.Reader) (*Baseline, error) {
 	var file struct {
 		Version   int             `json:"version"`
@@ -55,15 +54,15 @@ func ReadBaseline(name string, in io.Reader) (*Baseline, error) {
 		b.known[r.Fingerprint] = true
 	}
 	for _, d := range file.Deadlocks {
-		if d.Fingerprint != "" { // older versions have none
+		if d.Fingerprint != "" { // reports of older versions have none
 			b.deadlocks[d.Fingerprint] = true
 		}
 	}
 	return b, nil
 }
 
-// Apply takes the deadlocks that the baseline knows away, moves the races that the baseline knows from Races to Known and gives
-// the remaining ones new names and groups.
+// Apply removes the deadlocks that the baseline has, moves the races that it has from
+// Races to Known, and renumbers and regroups the remaining ones.
 func (b *Baseline) Apply(r *Report) {
 	r.Baseline = b.Name
 	var fresh []Race

@@ -14,8 +14,8 @@ import (
 // RankedBy says how the groups of a report are ranked.
 const RankedBy = "your own code first, then causes, values that reach far, two writes, how often"
 
-// WriteBrief writes a line for each group of races, those about one object
-// together, ranked as in the text.
+// WriteBrief writes a line for each group of races, ranked as in the text. Groups about
+// one object are adjacent.
 func (r *Report) WriteBrief(w io.Writer, opts TextOptions) error {
 	if opts.Width <= 0 {
 		opts.Width = plainWidth
@@ -30,7 +30,7 @@ func (r *Report) WriteBrief(w io.Writer, opts TextOptions) error {
 	return err
 }
 
-// summary is the head of a text with several groups.
+// summary writes the head of a text with several groups.
 func (t *text) summary() {
 	if len(t.shown) > 1 {
 		t.lines()
@@ -38,8 +38,8 @@ func (t *text) summary() {
 	}
 }
 
-// choose finds the groups that are shown, those worth a look first before others.
-// Groups about one object are adjacent, at the place of the first of them.
+// choose returns the groups that are shown, the most important first. Groups about one
+// object are adjacent, at the place of the first of them.
 func (t *text) choose() {
 	type ranked struct {
 		*groupOf
@@ -67,8 +67,8 @@ func (t *text) choose() {
 	}
 }
 
-// rank is what a group is ranked by, the smaller first, ending with its place
-// among all groups.
+// rank returns what a group is ranked by, where smaller is first. The last element is its
+// position among all groups.
 func (g *groupOf) rank(place int) []int64 {
 	r := g.lead
 	code := int64(0)
@@ -97,8 +97,8 @@ func (g *groupOf) rank(place int) []int64 {
 	return []int64{code, behind, same, reach, writes, often, int64(place)}
 }
 
-// object names the memory of a race: the variable, or the block by where it was
-// allocated.
+// object returns the memory of a race: the variable, or the block, identified by where it
+// was allocated.
 func (l *Location) object() string {
 	name := l.Symbol
 	if name == "" {
@@ -114,7 +114,7 @@ func (l *Location) object() string {
 	return l.Kind + " " + name
 }
 
-// lines is the table of groups: id, variable, the two lines, how often.
+// lines returns the table of groups: id, variable, the two lines, how often.
 func (t *text) lines() {
 	var rows [][3]string
 	var widths [2]int
@@ -137,8 +137,8 @@ func pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(width-len([]rune(s)), 0))
 }
 
-// Words is the memory of a race in a few words: the variable, or the block by where
-// it was allocated.
+// Words describes the memory of a race in a few words: the variable, or the block and
+// where it was allocated.
 func (l *Location) Words() string {
 	switch {
 	case l.Local != nil:
@@ -167,13 +167,14 @@ func (a *Access) Words() string {
 	return s
 }
 
-// where is the two lines of a group and what they do, the earlier access first.
+// where describes the two lines of a group and their operations, the earlier access
+// first.
 func (g *groupOf) where() string {
 	b, a := &g.lead.Accesses[0], &g.lead.Accesses[1]
 	return fmt.Sprintf("%s %s, %s %s", lineOf(a.Top), a.verb(), lineOf(b.Top), b.verb())
 }
 
-// often is how often a group raced, and in which runs.
+// often says how often a group raced, and in which runs.
 func (t *text) often(g *groupOf) string {
 	s := numtext.Plural(g.dynamic, "time")
 	var behind []string

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// number is what a text says before some words, 0 if it does not say them.
+// number returns the number before some words in a text, or 0 if the text does not have
+// them.
 func number(text, words string) int {
 	m := regexp.MustCompile(`([0-9,]+) ` + words).FindStringSubmatch(text)
 	if m == nil {
@@ -20,8 +21,8 @@ func number(text, words string) int {
 	return n
 }
 
-// TestCountsAgree: the text, JSON, SARIF, the table and a baseline made of the
-// report count the same races, with suppressions and a baseline or without.
+// TestCountsAgree checks that the text, JSON, SARIF, the table and a baseline made of the
+// report count the same races, with and without suppressions and a baseline.
 func TestCountsAgree(t *testing.T) {
 	for _, rules := range []string{"", "race:^account$\n", "race:main\n"} {
 		for known := range 3 {
@@ -107,7 +108,7 @@ func check(t *testing.T, r *Report, name string) {
 	}
 }
 
-// TestPrintedNames: what a report prints is a pattern that matches it.
+// TestPrintedNames checks that what a report prints is a pattern that matches it.
 func TestPrintedNames(t *testing.T) {
 	const pool, get = "(anonymous namespace)::Pool::total", "app::Cache::get(int)"
 	r := &Race{Location: Location{Kind: "global", Symbol: pool, Name: pool, Path: "total"}}

@@ -14,14 +14,14 @@ import (
 	"hindsight/tracefmt/numtext"
 )
 
-// Deadlock is a cycle of threads that another schedule of the same events reaches: each
-// waits for a mutex that the next holds.
+// Deadlock is a cycle of threads that another schedule of the same events reaches. Each
+// waits for a mutex that the next one holds.
 type Deadlock struct {
 	ID          string // D1, D2, …
-	Fingerprint string // as of a race: of the functions, lines within them, and mutexes
+	Fingerprint string // as of a race: of the functions, of lines within them, and of mutexes
 	Waits       []DeadlockWait
 	Prediction  *Prediction
-	// Seeds and Trace are as of Race.
+	// Seeds and Trace are as in Race.
 	Seeds []uint64
 	Trace string
 }
@@ -29,17 +29,16 @@ type Deadlock struct {
 // DeadlockWait is a thread of a deadlock.
 type DeadlockWait struct {
 	Thread    event.ThreadID
-	Mutex     string // that it waits for: its name, or its address
+	Mutex     string // the mutex that it waits for: its name, or its address
 	Address   uint64
 	Stack     []Frame // where it waits
 	Held      string  // the mutex that it holds
 	HeldAt    uint64
-	HeldStack []Frame // where it locked that
+	HeldStack []Frame // where it locked that mutex
 }
 
-// AddDeadlocks takes predicted deadlocks, with how the runs of their witnesses went, in
-// the same order.
-// Those that a rule of type deadlock covers are counted as suppressed.
+// AddDeadlocks adds predicted deadlocks with the results of their witness runs, which are
+// in the same order. Those that a rule of type deadlock covers are counted as suppressed.
 func (r *Report) AddDeadlocks(found []predict.Deadlock, how []*Prediction, img Image, stacks Stacks, sup *Suppressions) error {
 	n := newNamer(img, stacks)
 	for i := range found {
@@ -68,7 +67,7 @@ func (r *Report) AddDeadlocks(found []predict.Deadlock, how []*Prediction, img I
 	return nil
 }
 
-// numberDeadlocks names the deadlocks, first those that were shown.
+// numberDeadlocks numbers the deadlocks, first those that were shown.
 func (r *Report) numberDeadlocks() {
 	n := 0
 	for _, list := range [][]Deadlock{r.Deadlocks, r.UnshownDeadlocks} {
@@ -79,7 +78,7 @@ func (r *Report) numberDeadlocks() {
 	}
 }
 
-// deadlock is the fingerprint of a deadlock.
+// deadlock returns the fingerprint of a deadlock.
 func (n *namer) deadlock(d *Deadlock) string {
 	var parts []string
 	for i := range d.Waits {
@@ -101,8 +100,8 @@ func (n *namer) deadlock(d *Deadlock) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// coversDeadlock reports whether a rule covers a deadlock, and counts it: by a mutex, or by
-// where a thread holds or waits for one.
+// coversDeadlock reports whether a rule covers a deadlock, by a mutex or by where a
+// thread holds or waits for one. It counts the match.
 func (s *Suppressions) coversDeadlock(d *Deadlock) bool {
 	if s == nil {
 		return false
@@ -126,7 +125,7 @@ func mutexName(img Image, at uint64) string {
 	return cmp.Or(img.ObjectPathSize(at, 0), fmt.Sprintf("the mutex at 0x%x", at))
 }
 
-// line is the deadlock in a line.
+// line describes the deadlock in a line.
 func (d *Deadlock) line() string {
 	var parts []string
 	for i := range d.Waits {
@@ -136,7 +135,7 @@ func (d *Deadlock) line() string {
 	return strings.Join(parts, ", ")
 }
 
-// deadlocks tells of the predicted deadlocks that were shown.
+// deadlocks writes the predicted deadlocks that were shown.
 func (t *text) deadlocks() {
 	for i := range t.rep.Deadlocks {
 		t.deadlock(&t.rep.Deadlocks[i])
@@ -171,7 +170,7 @@ func (d *Deadlock) text() string {
 	return d.Prediction.text()
 }
 
-// deadlockTotals lists the deadlocks that were not shown, and counts.
+// deadlockTotals writes the deadlocks that were not shown, and the counts.
 func (t *text) deadlockTotals() {
 	for i := range t.rep.UnshownDeadlocks {
 		d := &t.rep.UnshownDeadlocks[i]
@@ -214,7 +213,7 @@ func jsonDeadlocks(lists ...[]Deadlock) (out []jsonDeadlock) {
 	return out
 }
 
-// sarifDeadlock is a deadlock that was shown as a result.
+// sarifDeadlock returns the result for a deadlock that was shown.
 func sarifDeadlock(d *Deadlock) sarifResult {
 	out := sarifResult{
 		RuleID: ruleDeadlock, RuleIndex: 2, Level: "error",

@@ -9,14 +9,14 @@ import (
 	"hindsight/tracefmt/numtext"
 )
 
-// Diff is what differs between the reports of two runs, by fingerprints.
+// Diff says how the reports of two runs differ, by fingerprints.
 type Diff struct {
 	A, B         *Report
 	OnlyA, OnlyB []*Race // in the order of their reports
 	Both         []Pair  // in the order of A
 }
 
-// Pair is a race that both runs show.
+// Pair is a race that both runs have.
 type Pair struct{ A, B *Race }
 
 // Compare matches the races of two reports.
@@ -43,7 +43,7 @@ func Compare(a, b *Report) *Diff {
 	return d
 }
 
-// Differ reports whether one run shows a race that the other does not.
+// Differ reports whether one run has a race that the other does not have.
 func (d *Diff) Differ() bool { return len(d.OnlyA)+len(d.OnlyB) > 0 }
 
 // WriteText writes a line or two for each race.
@@ -71,7 +71,7 @@ func (d *Diff) WriteText(w io.Writer) error {
 	return err
 }
 
-// line names a race in one or two lines.
+// line describes a race in one or two lines.
 func (t *text) line(r *Race) {
 	mark := ""
 	if r.Artifact != nil {

@@ -49,7 +49,8 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// TestDiffArtifacts: an artifact is called one, with its cause in its own run.
+// TestDiffArtifacts checks that an artifact is reported as one, with its cause in its own
+// run.
 func TestDiffArtifacts(t *testing.T) {
 	a, b := explained(t, ""), explained(t, "race:errno")
 	d := Compare(a, b)

@@ -1,6 +1,6 @@
 package report
 
-// Matched is the number of races that the rules covered.
+// Matched returns the number of races that the rules covered.
 func (s *Suppressions) Matched() (n int) {
 	if s != nil {
 		for _, r := range s.Rules {

@@ -8,10 +8,10 @@ import (
 	"hindsight/tracefmt/numtext"
 )
 
-// SetImpact notes what the value of a race reached.
+// SetImpact stores what the value of a race reached.
 func (x *Race) SetImpact(m slice.Impact) { x.impact = &m }
 
-// impactText tells what a racy value reached, with counts.
+// impactText says what a racy value reached, with counts.
 func impactText(m *slice.Impact) string {
 	var what []string
 	if m.OutputCalls > 0 {
@@ -30,7 +30,7 @@ func impactText(m *slice.Impact) string {
 	return text + fmt.Sprintf("; %s on it", numtext.Count(m.Instances, "executed instruction depends", "executed instructions depend"))
 }
 
-// impact tells it of a group: of the race in it that reached farthest.
+// impact is impactText for a group: for the race whose value reached farthest.
 func (t *text) impact(g *groupOf) {
 	var far *slice.Impact
 	for i := range t.rep.Races {
@@ -52,7 +52,7 @@ func (t *text) impact(g *groupOf) {
 	t.printf("  %s\n\n", t.emphasis(code, "The value "+impactText(far)+"."))
 }
 
-// jsonImpact is the JSON form; docs/races.schema.json.
+// jsonImpact is the JSON form (docs/races.schema.json).
 type jsonImpact struct {
 	Verdict     string `json:"verdict"`
 	Instances   uint64 `json:"instances"`

@@ -8,8 +8,8 @@ import (
 	"hindsight/analyze/replay"
 )
 
-// JSONVersion is the version of the JSON form. Members may be added to it;
-// none is taken away or changes its meaning.
+// JSONVersion is the version of the JSON form. Members may be added to it, but none is
+// removed or changes its meaning.
 const JSONVersion = 1
 
 type jsonReport struct {
@@ -68,7 +68,7 @@ type jsonRace struct {
 	Accesses    [2]jsonAccess `json:"accesses"`
 	Seeds       []uint64      `json:"seeds,omitempty"`
 	Trace       string        `json:"trace,omitempty"`
-	// ThreadCounts are those with which an exploration saw the race.
+	// ThreadCounts are the numbers of threads with which an exploration saw the race.
 	ThreadCounts []int    `json:"thread_counts,omitempty"`
 	Orders       []string `json:"orders,omitempty"`
 
@@ -129,11 +129,11 @@ type jsonLock struct {
 	Symbol  string           `json:"symbol"`
 }
 
-// WriteJSON writes the report in its JSON form, version 1, as
-// docs/races.schema.json describes it, indented by two spaces.
+// WriteJSON writes the report in its JSON form, version 1, as docs/races.schema.json
+// describes it, with an indentation of two spaces.
 func (r *Report) WriteJSON(w io.Writer) error { return r.WriteJSONWith(w, nil) }
 
-// WriteJSONWith is WriteJSON with a member "exploration" about the runs of a
+// WriteJSONWith is WriteJSON with an additional member "exploration" about the runs of a
 // merged report.
 func (r *Report) WriteJSONWith(w io.Writer, exploration any) error {
 	out := jsonReport{

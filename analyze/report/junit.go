@@ -35,9 +35,9 @@ type (
 	}
 )
 
-// WriteJUnit writes the report as JUnit's XML for test runners and CI servers: the
-// program is a suite, each group of races a failed test of it, and a program without
-// races has one test that passed.
+// WriteJUnit writes the report as JUnit's XML, for test runners and CI servers. The
+// program is a suite, each group of races is a failed test, and a program without races
+// has one test that passed.
 func (r *Report) WriteJUnit(w io.Writer, opts TextOptions) error {
 	opts.Color = false
 	t := newText(r, opts)
@@ -75,11 +75,11 @@ func writeJUnit(w io.Writer, suite junitSuite) error {
 	return err
 }
 
-// TestCase is a test of [WriteTestCases].
+// TestCase is a test for [WriteTestCases].
 type TestCase struct {
 	Name, Class string
-	// Failure is the kind of failure; "": the test passed. Broken says that the test could
-	// not be made, which is an error and no failure.
+	// Failure is the kind of failure, or "" if the test passed. Broken says that the test
+	// could not run, which is an error and not a failure.
 	Failure string
 	Broken  bool
 	Message string // one line
@@ -106,7 +106,7 @@ func WriteTestCases(w io.Writer, name string, cases []TestCase) error {
 	return writeJUnit(w, suite)
 }
 
-// readable is a text without what XML cannot hold.
+// readable returns text without the characters that XML cannot represent.
 func readable(s string) string {
 	return strings.Map(func(c rune) rune {
 		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f {

@@ -8,19 +8,19 @@ import (
 	"hindsight/analyze/local"
 )
 
-// Local is the local variable that memory on a stack belongs to.
+// Local is the local variable that contains memory on a stack.
 type Local struct {
-	Name   string // "" if only the function is known
-	Path   string // the part of it that was accessed: cache.hits
-	Offset uint64 // in it, of the first byte accessed
-	Size   uint64 // bytes of it
-	In     Frame  // the function that it is of, where that was
+	Name   string // or "" if only the function is known
+	Path   string // the accessed part of it: cache.hits
+	Offset uint64 // of the first accessed byte in the variable
+	Size   uint64 // size in bytes
+	In     Frame  // the function, and the line it had reached
 }
 
-// Locals names the variables of races on stacks: found is what package local, or
-// written, found about the races that the report was built from. What was named
-// before stays where found knows less. It is to be called before a baseline is
-// applied or reports are merged.
+// Locals sets the variables of races on stacks. found is what package local or package
+// written found about the races from which the report was built. If found knows less
+// about a variable than an earlier call, the earlier result stays. Locals must be called
+// before a baseline is applied or reports are merged.
 func (r *Report) Locals(found []local.Variable, img Image) {
 	n := namer{img: img}
 	for _, races := range [][]Race{r.Races, r.Suppressed} {
@@ -40,7 +40,7 @@ func (r *Report) Locals(found []local.Variable, img Image) {
 	group(r.Races)
 }
 
-// text names it in a sentence.
+// text describes it in a sentence.
 func (l *Local) text() string {
 	switch {
 	case l.Name == "":
@@ -53,7 +53,7 @@ func (l *Local) text() string {
 	return fmt.Sprintf("'%s' in %s", l.Name, l.function())
 }
 
-// words is text for any element, and any part without a name.
+// words is text, for any element, and without names for parts.
 func (l *Local) words() string {
 	general := *l
 	general.Path = index.ReplaceAllStringFunc(cmp.Or(l.Path, l.Name), func(s string) string {
@@ -65,10 +65,10 @@ func (l *Local) words() string {
 	return general.text()
 }
 
-// object names the variable, whichever part of it was accessed.
+// object returns the variable, whichever part of it was accessed.
 func (l *Local) object() string { return l.Name + " in " + l.function() }
 
-// outlined matches what gcc adds to the name of a function for the code of an OpenMP
+// outlined matches what gcc appends to the name of a function for the code of an OpenMP
 // region in it.
 var outlined = regexp.MustCompile(`\._omp_fn\.[0-9]+$`)
 

@@ -10,7 +10,7 @@ import (
 	"hindsight/analyze/local"
 )
 
-// TestLocal: each form names the local variable of a race on a stack.
+// TestLocal checks that each form names the local variable of a race on a stack.
 func TestLocal(t *testing.T) {
 	schema, err := jsonschema.NewCompiler().Compile("../../docs/races.schema.json")
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"hindsight/tracefmt/numtext"
 )
 
-// WriteMarkdown writes the report for the page of a job or of a pull request: a
-// table with a row for each group of races, ranked as in the text, and each group's
-// text folded away under it (GitHub Flavored Markdown).
+// WriteMarkdown writes the report for the page of a job or a pull request: a table with a
+// row for each group of races, ranked as in the text, and below it the text of each
+// group, folded (GitHub Flavored Markdown).
 func (r *Report) WriteMarkdown(w io.Writer, opts TextOptions) error {
 	opts.Color = false
 	t := newText(r, opts)
@@ -38,7 +38,7 @@ func (r *Report) WriteMarkdown(w io.Writer, opts TextOptions) error {
 	return err
 }
 
-// found says in a line what a report found in how many groups.
+// found says in a line how many races in how many groups a report has.
 func (r *Report) found(groups int) string {
 	what := "no data race"
 	if groups > 0 {
@@ -51,7 +51,7 @@ func (r *Report) found(groups int) string {
 	return what
 }
 
-// part is what write adds to the text, without adding it.
+// part returns what write would add to the text, without adding it.
 func (t *text) part(write func()) string {
 	n := t.out.Len()
 	write()
@@ -60,7 +60,7 @@ func (t *text) part(write func()) string {
 	return part
 }
 
-// Fenced is a block of code that shows a text unchanged, whatever is in it.
+// Fenced returns a block of code that shows a text unchanged, whatever it contains.
 func Fenced(text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {
@@ -69,8 +69,8 @@ func Fenced(text string) string {
 	return fence + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence + "\n"
 }
 
-// special are the characters that mean something in Markdown.
+// special are the characters with a meaning in Markdown.
 var special = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\n", " ", "\\", "\\\\", "|", "\\|", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "#", "\\#", "~", "\\~")
 
-// Markdown is a text of a program, such as a name, that means itself in a cell.
+// Markdown escapes a text of a program, such as a name, for a cell.
 func Markdown(s string) string { return special.Replace(s) }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestMarkdown and TestJUnit hold the two forms for CI against golden files, and
-// the second against a parser of XML.
+// TestMarkdown and TestJUnit compare the two forms for CI with golden files. TestJUnit
+// also parses the XML.
 func TestMarkdown(t *testing.T) {
 	var out bytes.Buffer
 	if err := build(t, "").WriteMarkdown(&out, TextOptions{Color: true}); err != nil {
@@ -46,8 +46,8 @@ func TestJUnit(t *testing.T) {
 	}
 }
 
-// TestMarkdownMeansItself: a name cannot become a column, a tag or the end of a
-// block of code.
+// TestMarkdownMeansItself checks that a name cannot become a column, a tag or the end of
+// a block of code.
 func TestMarkdownMeansItself(t *testing.T) {
 	if got := Markdown("a|b<script>\n`c`"); strings.ContainsAny(got, "<>\n") || strings.Contains(got, "a|") {
 		t.Errorf("%q", got)

@@ -12,18 +12,17 @@ import (
 // Part is what one run contributes to a merged report.
 type Part struct {
 	Report *Report
-	// Races are the fingerprints of the races that this run shows for all the
-	// runs that have them.
+	// Races are the fingerprints of the races that this run shows on behalf of all runs
+	// that have them.
 	Races map[string]bool
 }
 
-// Merge makes one report of several runs of a program, with each race once: as
-// the part that has it in Races shows it, with the seeds of all runs in which
-// it was seen. The result depends on nothing but the order of the parts and on
-// the seeds, which are sorted here.
+// Merge merges the reports of several runs of a program. Each race is in the result once:
+// as in the part that has it in Races, with the seeds of all runs in which it occurred.
+// The result depends only on the order of the parts and on the seeds, which Merge sorts.
 //
-// Counts of dynamic pairs are those of the run that is shown. Mutexes and
-// threads have the names of that run.
+// The counts of dynamic pairs and the names of mutexes and threads are those of the run
+// that shows the race.
 func Merge(info Info, parts []Part, seeds map[string][]uint64) *Report {
 	out := &Report{Info: info}
 	for _, p := range parts {
@@ -62,10 +61,10 @@ func Merge(info Info, parts []Part, seeds map[string][]uint64) *Report {
 	return out
 }
 
-// shownSeeds is how many seeds a line of text names.
+// shownSeeds is the number of seeds that a line of text lists.
 const shownSeeds = 8
 
-// SeedsText names seeds, the first few when they are many.
+// SeedsText lists seeds, only the first few if they are many.
 func SeedsText(seeds []uint64) string {
 	var b strings.Builder
 	for i, s := range seeds {
@@ -81,7 +80,7 @@ func SeedsText(seeds []uint64) string {
 	return b.String()
 }
 
-// seenWith is the line about the runs that show a group.
+// seenWith returns the line about the runs that have a group.
 func (t *text) seenWith(g *groupOf) {
 	if t.rep.Info.Runs == 0 {
 		return
@@ -98,8 +97,8 @@ func (t *text) seenWith(g *groupOf) {
 	t.printf("; shown as in %s\n\n", g.lead.Trace)
 }
 
-// ThreadCountsOf returns, in ascending order, the thread counts of the runs of
-// an exploration with these seeds; nil if the exploration varied none.
+// ThreadCountsOf returns, in ascending order, the thread counts of the runs of an
+// exploration with these seeds. It returns nil if the exploration did not vary the count.
 func (i *Info) ThreadCountsOf(seeds []uint64) []int {
 	if len(i.ThreadCounts) == 0 {
 		return nil
@@ -112,7 +111,7 @@ func (i *Info) ThreadCountsOf(seeds []uint64) []int {
 	return slices.Compact(counts)
 }
 
-// CountsText writes numbers as a flag takes them.
+// CountsText formats numbers in the form of a flag.
 func CountsText(counts []int) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(counts), "[]"), " ", ",")
 }

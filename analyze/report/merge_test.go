@@ -10,8 +10,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// TestMerge: each race once, from the part that shows it, with threads and
-// mutexes of that part, and the seeds of all.
+// TestMerge checks that a merged report has each race once, from the part that shows it,
+// with the threads and mutexes of that part and the seeds of all parts.
 func TestMerge(t *testing.T) {
 	first, second := build(t, ""), build(t, "")
 	first.Info.File, second.Info.File = "seed3.hst", "seed5.hst"

@@ -41,13 +41,13 @@ func (n *namer) eventStack(t event.ThreadID, index uint64) ([]Frame, error) {
 	return n.frames(pcs), nil
 }
 
-// frames names a stack. All but the first address are return addresses, which
-// may lie after the function that calls.
+// frames returns the frames of a stack. All addresses but the first are return addresses,
+// which may lie after the calling function.
 func (n *namer) frames(pcs []uint64) []Frame {
 	var out []Frame
-	const call, shortCall = 4, 2 // bytes
+	const call, shortCall = 4, 2 // sizes in bytes
 	if n.golang && len(pcs) > 1 && (pcs[1] == pcs[0]+call || pcs[1] == pcs[0]+shortCall) {
-		pcs = slices.Delete(slices.Clone(pcs), 1, 2) // of the function of package sync that made the access
+		pcs = slices.Delete(slices.Clone(pcs), 1, 2) // the function of package sync that made the access
 	}
 	for i, pc := range pcs {
 		at := pc
@@ -73,12 +73,12 @@ func (n *namer) frames(pcs []uint64) []Frame {
 	return out
 }
 
-// trampoline matches the names of code that the linker of Go puts between a call
-// and a function too far away.
+// trampoline matches the names of code that Go's linker inserts between a call and a
+// function that is too far away.
 var trampoline = regexp.MustCompile(`-tramp[0-9]+$`)
 
-// aboveRuntime leaves out the frames of Go's runtime from which it called a
-// goroutine's first function.
+// aboveRuntime removes the frames of Go's runtime that called a goroutine's first
+// function.
 func aboveRuntime(stack []Frame) []Frame {
 	n := len(stack)
 	for n > 0 && !stack[n-1].User {
@@ -90,7 +90,8 @@ func aboveRuntime(stack []Frame) []Frame {
 	return stack[:n]
 }
 
-// clean is a source path without its detours: compilers put ./ before names.
+// clean returns a source path without redundant elements, such as the ./ that compilers
+// prepend.
 func clean(file string) string {
 	if file == "" {
 		return ""
@@ -98,12 +99,12 @@ func clean(file string) string {
 	return path.Clean(file)
 }
 
-// installed matches the files that come with compilers and libraries: what is
-// inlined from them is in the user's code and nothing that the user wrote.
+// installed matches the files of compilers and libraries. Code that is inlined from them
+// is in the user's functions, but the user did not write it.
 var installed = regexp.MustCompile(`^/usr/(local/)?(include|lib|share|[^/]+/include)/|/include/c\+\+/`)
 
-// top is the frame that a side of a race is named by: the innermost of the
-// user's own, or else of the user's code.
+// top returns the frame that represents a side of a race: the innermost one in the user's
+// own files, or else in the user's functions.
 func top(stack []Frame) Frame {
 	if i := slices.IndexFunc(stack, func(f Frame) bool { return f.Own }); i >= 0 {
 		return stack[i]
@@ -120,8 +121,7 @@ func top(stack []Frame) Frame {
 // index matches the subscripts in the name of a part of a variable.
 var index = regexp.MustCompile(`\[[0-9]+\]|\+[0-9]+$`)
 
-// variable names what a race is about in a way that does not depend on which
-// element was touched first.
+// variable names the variable of a race independently of which element was touched first.
 func (l *Location) variable() string {
 	name := l.Path
 	if name == "" {
@@ -130,10 +130,10 @@ func (l *Location) variable() string {
 	return l.Kind + " " + index.ReplaceAllString(name, "")
 }
 
-// lineKey names a source line pair and a variable.
+// lineKey identifies a pair of source lines and a variable.
 type lineKey struct{ a, b, variable string }
 
-// group assigns to each race the first race with the same source lines and the same
+// group assigns each race to the first race with the same source lines and the same
 // variable.
 func group(races []Race) {
 	first := map[lineKey]string{}
@@ -151,7 +151,7 @@ func group(races []Race) {
 	}
 }
 
-// place is the source line of an access, or its address when that is unknown.
+// place returns the source line of an access, or its address if the line is unknown.
 func (a *Access) place() string {
 	if a.Top.Line == 0 {
 		return fmt.Sprintf("%s 0x%x", a.Top.Function, a.Top.PC)
@@ -159,9 +159,9 @@ func (a *Access) place() string {
 	return fmt.Sprintf("%s %s:%d", a.Top.Function, a.Top.Path, a.Top.Line)
 }
 
-// fingerprint computes a name for each race from what an edit elsewhere in the
-// program, or another compiler, does not change: functions, lines counted from
-// the beginning of the function, operations, and the variable.
+// fingerprint computes an identifier for each race from what neither an edit elsewhere in
+// the program nor another compiler changes: functions, lines counted from the beginning
+// of the function, operations, and the variable.
 func fingerprint(n *namer, races []Race) {
 	seen := map[string]int{}
 	for i := range races {
@@ -177,7 +177,7 @@ func fingerprint(n *namer, races []Race) {
 	}
 }
 
-// anchor names a side for its fingerprint.
+// anchor identifies a side for its fingerprint.
 func (n *namer) anchor(a *Access) string {
 	line := 0
 	if a.Top.Line > 0 {
@@ -186,7 +186,7 @@ func (n *namer) anchor(a *Access) string {
 	return fmt.Sprintf("%s+%d %s %d", a.Top.Function, line, a.Op, a.Size)
 }
 
-// firstLine is the line on which the function of a frame begins; 0 if unknown.
+// firstLine returns the line on which the function of a frame begins, or 0 if unknown.
 func (n *namer) firstLine(f Frame) int {
 	for _, at := range n.entries(f) {
 		for _, g := range n.img.Frames(at) {
@@ -198,8 +198,8 @@ func (n *namer) firstLine(f Frame) int {
 	return 0
 }
 
-// entries are addresses at which the function of a frame may begin: of an
-// inlined one, that of its copy out of line if there is one.
+// entries returns addresses at which the function of a frame may begin. For an inlined
+// function, that is its out-of-line copy, if there is one.
 func (n *namer) entries(f Frame) (at []uint64) {
 	if s, ok := n.img.Func(f.PC); ok {
 		at = append(at, s.Addr)

@@ -7,8 +7,8 @@ import (
 	"hindsight/tracefmt/numtext"
 )
 
-// Notes are sentences about what the report does not cover. SARIF, Markdown, JUnit
-// and the page have them; what prints a text prints them beside it.
+// Notes returns sentences about what the report does not cover. SARIF, Markdown, JUnit
+// and the page include them. Commands that print text print them separately.
 func (r *Report) Notes() (notes []string) {
 	switch {
 	case r.Info.Complete:

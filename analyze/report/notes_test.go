@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNotes: each form for other programs has what the report does not cover, and
-// none says anything when it covers all.
+// TestNotes checks that each form for other programs says what the report does not cover,
+// and that none says anything if it covers everything.
 func TestNotes(t *testing.T) {
 	forms := map[string]func(*Report, *bytes.Buffer) error{
 		"sarif":    func(r *Report, b *bytes.Buffer) error { return r.WriteSARIF(b, SARIFOptions{}) },

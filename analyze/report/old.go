@@ -7,39 +7,39 @@ import (
 	"hindsight/tracefmt/numtext"
 )
 
-// Old is a race of an earlier report, and what has become of it in a later run, perhaps
-// of a changed program.
+// Old is a race of an earlier report, and what became of it in a later run, perhaps of a
+// changed program.
 type Old struct {
 	ID, Fingerprint string
-	Kind, Name      string // of its location, as in Location; of a global variable Name is the linker's
-	Where           string // its location in words
+	Kind, Name      string // of its location, as in Location; for a global variable, Name is the linker's
+	Where           string // describes its location
 	Sides           [2]OldSide
 
 	Now  Now
-	What string // in words: what orders it, or what was not met
-	// Release and Acquire are where it is ordered, of OrderedNow: "unlock of m at f
-	// a.c:12 by T1". They are "" if they are not known.
+	What string // describes what orders it, or what was not met
+	// Release and Acquire are where it is ordered, if it is OrderedNow: "unlock of m at f
+	// a.c:12 by T1". They are "" if not known.
 	Release, Acquire string
 }
 
 // OldSide is an access of an Old.
 type OldSide struct {
 	Function, File string // of the code that accesses
-	Line           int    // of the old program
+	Line           int    // in the old program
 	Op             string // as in the JSON form
 }
 
-// Now is what has become of a race.
+// Now says what became of a race.
 type Now string
 
-// What becomes of races.
+// What can become of a race.
 const (
-	Remains    Now = "remains" // the run shows it
+	Remains    Now = "remains" // the run has it
 	OrderedNow Now = "ordered" // the accesses were met, and synchronisation orders them
-	NotMet     Now = "not-met" // the run does not come to the accesses
+	NotMet     Now = "not-met" // the run did not reach the accesses
 )
 
-// baselineRace is what is read of a race of a JSON report.
+// baselineRace is the part of a race in a JSON report that is read.
 type baselineRace struct {
 	ID          string `json:"id"`
 	Fingerprint string `json:"fingerprint"`
@@ -79,7 +79,7 @@ func (r *baselineRace) old() Old {
 	return o
 }
 
-// oldWords is Words of a location of which no more than the names are known.
+// oldWords is Words for a location of which only the names are known.
 func (l *Location) oldWords() string {
 	switch {
 	case l.Kind == "heap" && l.Name != "":
@@ -90,12 +90,12 @@ func (l *Location) oldWords() string {
 	return l.Words()
 }
 
-// Is reports whether an operation in a function is the side, of whatever line.
+// Is reports whether an operation in a function is this side, on whatever line.
 func (s *OldSide) Is(op replay.Op, f Frame) bool {
 	return s.Op == jsonOp(op) && s.Function == f.Function && s.File == f.File
 }
 
-// String is the side for people, with its line in the old program.
+// String describes the side for people, with its line in the old program.
 func (s *OldSide) String() string {
 	text := s.Op
 	if s.Function != "" {
@@ -107,7 +107,7 @@ func (s *OldSide) String() string {
 	return text
 }
 
-// old tells what has become of the races of a baseline.
+// old writes what became of the races of a baseline.
 func (t *text) old() {
 	r := t.rep
 	if len(r.Old) == 0 {

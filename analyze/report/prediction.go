@@ -6,18 +6,18 @@ import (
 	"hindsight/tracefmt/numtext"
 )
 
-// Prediction is how the run of the witness of a predicted race went.
+// Prediction is the result of the run of a predicted race's witness.
 type Prediction struct {
-	// Shown says that the accesses raced in that run; if not, Diverged says what
-	// happened instead.
+	// Shown says that the accesses raced in that run. If not, Diverged says what happened
+	// instead.
 	Shown    bool
 	Diverged string
-	// Reversed says that the witness takes critical sections in another order than
-	// the recorded run.
+	// Reversed says that the witness takes critical sections in another order than the
+	// recorded run did.
 	Reversed bool
-	// Schedule is the text form of the witness; nil: there is none.
+	// Schedule is the text form of the witness, or nil if there is none.
 	Schedule []byte
-	// Rerun is the file of the schedule, once it was written, and how to run it.
+	// Rerun says in which file the schedule is, once it is written, and how to run it.
 	Rerun *Rerun
 }
 
@@ -44,7 +44,7 @@ func jsonOfPrediction(p *Prediction) *jsonPrediction {
 	return out
 }
 
-// text tells the prediction in a sentence without its end.
+// text describes the prediction in a sentence without its end.
 func (p *Prediction) text() string {
 	sections := ""
 	if p.Reversed {
@@ -56,9 +56,9 @@ func (p *Prediction) text() string {
 	return "predicted, replay diverged: " + p.Diverged
 }
 
-// Predict notes how predictions went, in the order of the races of the result that the
-// report was built from; nil is a race that the run showed. Races that were not shown
-// are no longer among Races, but Unshown.
+// Predict stores the results of predictions, in the order of the races from which the
+// report was built. nil is a race that the run itself showed. Races that no witness run
+// showed move from Races to Unshown.
 func (r *Report) Predict(of []*Prediction) {
 	if len(of) == 0 {
 		return
@@ -81,7 +81,7 @@ func (r *Report) Predict(of []*Prediction) {
 	}
 }
 
-// prediction tells of a predicted race that it was shown, and how to see it.
+// prediction says that a predicted race was shown, and how to see it.
 func (t *text) prediction(g *groupOf) {
 	p := g.lead.Prediction
 	if p == nil || g.observed {

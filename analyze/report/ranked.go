@@ -1,21 +1,21 @@
 package report
 
-// Ranked is a group of races, those between the same two lines of source about
-// one variable, with the words that reports have for it.
+// Ranked is a group of races, which are those between the same two lines of source about
+// one variable, with the texts that reports have for it.
 type Ranked struct {
-	Lead    *Race  // the first; the group is named by its ID
+	Lead    *Race  // the first race, whose ID names the group
 	Pairs   uint64 // static pairs in the group
-	Dynamic uint64 // dynamic pairs of all of them
-	Under   string // ID of the group whose artifacts they are, "" if they are shown by themselves
-	Object  string // what the group is about, the same in all groups about one object
-	What    string // the memory in a few words
-	Where   string // the two lines and what they do, the earlier access first
-	Impact  string // what the value reached, "" if that is not known
+	Dynamic uint64 // dynamic pairs of all its races
+	Under   string // ID of the group whose artifacts they are, or "" if they are listed by themselves
+	Object  string // what the group is about; the same for all groups about one object
+	What    string // describes the memory in a few words
+	Where   string // describes the two lines and their operations, the earlier access first
+	Impact  string // what the value reached, or "" if not known
 	Same    bool   // the values written make no difference
 }
 
-// Ranked is the groups of the report in the order of [Report.WriteBrief]; the
-// groups of a group's artifacts follow it.
+// Ranked returns the groups of the report in the order of [Report.WriteBrief]. The groups
+// of a group's artifacts follow it.
 func (r *Report) Ranked() []Ranked {
 	t := newText(r, TextOptions{})
 	folded := map[string][]*groupOf{}
@@ -43,21 +43,21 @@ func (r *Report) Ranked() []Ranked {
 	return list
 }
 
-// Words of an access, for reports of other forms than text.
+// The following methods describe an access, for reports in other forms than text.
 
-// Verb says what the access does: read, atomic write, and the like.
+// Verb returns what the access does, such as read or atomic write.
 func (a *Access) Verb() string { return a.verb() }
 
-// Actor names who made the access: a thread, a task or a goroutine.
+// Actor says which thread, task or goroutine made the access.
 func (r *Report) Actor(a *Access) string { return (&text{rep: r, run: r}).actor(a) }
 
-// Name names the task: task 3, or goroutine 8.
+// Name returns the name of the task, such as task 3 or goroutine 8.
 func (t *Task) Name() string { return t.name() }
 
-// What says in words what a link of a chain does.
+// What describes the operation of a link in a chain.
 func (l *Link) What() string { return l.what() }
 
-// Steps are the links of the chain, those that compute on one line of source as
+// Steps returns the links of the chain, with those that compute on one line of source as
 // one.
 func (a *Artifact) Steps() []Link {
 	var list []Link
@@ -67,9 +67,9 @@ func (a *Artifact) Steps() []Link {
 	return list
 }
 
-// Repair says what repairing the cause of the artifact does.
+// Repair says what correcting the cause of the artifact does.
 func (a *Artifact) Repair() string { return a.repair() }
 
-// OwnFile reports whether a source file is the user's, and not one that came with
-// a compiler or a library.
+// OwnFile reports whether a source file is the user's, and not part of a compiler or a
+// library.
 func OwnFile(path string) bool { return path != "" && !installed.MatchString(clean(path)) }

@@ -12,7 +12,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Image names code and data. *image.Space is one.
+// Image names code and data. *image.Space implements it.
 type Image interface {
 	Func(pc uint64) (image.Symbol, bool)
 	Lookup(name string) (image.Symbol, bool)
@@ -24,15 +24,15 @@ type Image interface {
 	User(pc uint64) bool
 }
 
-// Modules is an Image of several files. *image.Space is one.
+// Modules is an Image of several files. *image.Space implements it.
 type Modules interface {
-	// Module names the shared object that addr is in ("" for the executable), and
-	// says what was added to the addresses of the file.
+	// Module returns the name of the shared object that contains addr, or "" for the
+	// executable, and what was added to the addresses of its file.
 	Module(addr uint64) (name string, bias uint64)
 }
 
-// Stacks returns call stacks: the pc itself, then return addresses, innermost
-// first. *cdr.Trace is one.
+// Stacks returns call stacks: the pc itself, then return addresses, the innermost first.
+// *cdr.Trace implements it.
 type Stacks interface {
 	AccessStack(th event.ThreadID, s replay.SiteID, ordinal uint64) ([]uint64, error)
 	EventStack(th event.ThreadID, index uint64) ([]uint64, error)
@@ -41,28 +41,28 @@ type Stacks interface {
 // Info says what was analysed.
 type Info struct {
 	Version      string // of this tool
-	File         string // the trace
+	File         string // name of the trace
 	Program      string
-	Args         []string // without the program
+	Args         []string // without the program's name
 	Threads      int
 	Instructions uint64
 	Seed         uint64
-	Complete     bool // the recording was closed well
-	Runs         int  // that were merged; 0 for the report of one run
-	// ThreadCounts are the numbers of OpenMP threads that an exploration took in
-	// turn, seed by seed from Seed on; nil when it left that to the program.
+	Complete     bool // the recording was closed properly
+	Runs         int  // number of merged runs; 0 for the report of one run
+	// ThreadCounts are the numbers of OpenMP threads that an exploration cycled through,
+	// seed by seed from Seed on. It is nil if the exploration left that to the program.
 	ThreadCounts []int
 }
 
 // Frame is a line of a call stack.
 type Frame struct {
-	Function string // "" if unknown
-	File     string // last element of its path, "" if unknown
-	Path     string // as the compiler was told it, without its detours
+	Function string // or "" if unknown
+	File     string // last element of its path, or "" if unknown
+	Path     string // as the compiler got it, without redundant elements
 	Line     int    // from 1, 0 if unknown
 	PC       uint64
 	User     bool // in the user's code
-	Own      bool // and from a file of the user's, not from a library's header
+	Own      bool // in the user's code, and from a file of the user's and not from a library's header
 }
 
 // Lock is a lock held at an access.
@@ -70,7 +70,7 @@ type Lock struct {
 	Name    string // M0, M1, …
 	Write   bool
 	Address uint64
-	Symbol  string // of the variable, "" if it has none
+	Symbol  string // of the variable, or "" if it has none
 }
 
 // Access is a side of a race.
@@ -80,34 +80,35 @@ type Access struct {
 	Size    uint64 // bytes
 	Address uint64
 	PC      uint64
-	Stack   []Frame // innermost first; begins with the access
-	Top     Frame   // the innermost frame of the user's own, else of the user's code, else the first
+	Stack   []Frame // the innermost first; begins with the access
+	Top     Frame   // the innermost frame in the user's own files, else in the user's code, else the first one
 	Locks   []Lock
-	Task    *Task // in which it was made; nil: in none, as far as is known
+	Task    *Task // the task in which it was made; nil if it was made in none, as far as is known
 
-	// Ordinal is how often the thread had executed Site, the access, before; of an
-	// event, one not plain, Segment is how many events the thread had before.
+	// Ordinal is how often the thread had executed Site before, if the access is plain.
+	// Otherwise it is an event, and Segment is the number of earlier events of the
+	// thread.
 	Site             replay.SiteID
 	Ordinal, Segment uint64
 }
 
-// Location is the memory of a race.
+// Location describes the memory of a race.
 type Location struct {
 	Kind    string         // global, heap, stack, tls or unknown
-	Name    string         // of the variable; of a heap block: the function that allocated it; "" if unknown
-	Path    string         // of the part of the variable, as the source would write it: balance[4]; "" if unknown
+	Name    string         // of the variable; for a heap block, the function that allocated it; or "" if unknown
+	Path    string         // of the part of the variable, in source syntax: balance[4]; or "" if unknown
 	Symbol  string         // global: the linker's name of the variable, demangled
-	Address uint64         // of the first byte in common
-	Base    uint64         // where the variable or block begins, 0 if unknown
-	Module  string         // global: the shared object that has it; "": the executable
+	Address uint64         // of the first common byte
+	Base    uint64         // where the variable or block begins, or 0 if unknown
+	Module  string         // global: the shared object that contains it; "" for the executable
 	Bias    uint64         // global: what was added to the addresses of its file
-	Offset  uint64         // from there to Address
-	Size    uint64         // bytes of the variable or block, 0 if unknown
-	Thread  event.ThreadID // heap: that allocated it; stack and tls: whose it is
-	Local   *Local         // stack: the variable, if it was asked for and is known
+	Offset  uint64         // from Base to Address
+	Size    uint64         // bytes of the variable or block, or 0 if unknown
+	Thread  event.ThreadID // heap: the allocating thread; stack and tls: the owner
+	Local   *Local         // stack: the variable, if it was looked up and is known
 	Stack   []Frame        // heap: where it was allocated
-	// Freed says that the heap block had been freed when the later side
-	// accessed it: by thread FreedBy, at FreeStack.
+	// Freed says that thread FreedBy had freed the heap block, at FreeStack, when the
+	// later side accessed it.
 	Freed     bool
 	FreedBy   event.ThreadID
 	FreeStack []Frame
@@ -116,57 +117,56 @@ type Location struct {
 // Race is a static pair of accesses that raced.
 type Race struct {
 	ID          string // R1, R2, …
-	Fingerprint string // survives recompilation; see docs/semantics.md
-	// Group is the ID of the first race between the same two source lines
-	// about the same variable; text shows a group as one.
+	Fingerprint string // stays the same when the program is recompiled; see docs/semantics.md
+	// Group is the ID of the first race between the same two source lines about the same
+	// variable. The text shows a group as one race.
 	Group    string
 	Dynamic  uint64    // dynamic pairs
-	Accesses [2]Access // of the first instance, the later one first
+	Accesses [2]Access // of the first instance; the later one first
 	Location Location
-	// Seeds, of a merged report, are those of the runs that show the race, in
-	// ascending order; Trace is the file of the run that is shown.
+	// Seeds are, in a merged report, the seeds of the runs that have the race, in
+	// ascending order. Trace is the file of the run that is shown.
 	Seeds []uint64
 	Trace string
 	// ThreadCounts are those of Info's that these runs had, in ascending order.
 	ThreadCounts []int
-	// Orders are the orders that report the race, if others than happens-before
-	// were asked.
+	// Orders are the orders that report the race, if other orders than happens-before
+	// were used.
 	Orders []string
 
-	// SuppressedBy is the rule that covers the race, type:pattern, of a
-	// suppressed one.
+	// SuppressedBy is, for a suppressed race, the rule that covers it, as type:pattern.
 	SuppressedBy string
 
-	// Artifact says what the race is a consequence of; nil: it is none, as far
-	// as is known. Unexplained says why that is not known, "" if it is.
+	// Artifact says of which races this race is a consequence. It is nil if it is not a
+	// consequence, as far as is known. Unexplained says why that is not known, or is "".
 	Artifact    *Artifact
 	Unexplained string
-	// Behind are the fingerprints of races whose values decided, by branches,
-	// that the race's accesses were executed. Controlled are those of the races
-	// that event-control it in the paper's sense, if that was asked.
+	// Behind are the fingerprints of races whose values decided, by branches, that the
+	// race's accesses were executed. Controlled are those of the races that event-control
+	// it in the paper's sense, if that was asked for.
 	Behind, Controlled []string
-	// SameValue says that the values written make no difference; nil: they do,
-	// or it was not asked or is not known.
+	// SameValue says that the written values make no difference. It is nil if they do, or
+	// if that was not asked for or is not known.
 	SameValue *SameValue
-	// Verdict says what the order of the accesses makes of the run; nil: it was not
-	// asked.
+	// Verdict says what the order of the accesses changes in the run. It is nil if that
+	// was not asked for.
 	Verdict *Verdict
-	// Prediction says how the run of the race's witness went; nil: the recorded run
-	// has the race.
+	// Prediction is the result of the run of the race's witness. It is nil if the
+	// recorded run has the race.
 	Prediction *Prediction
 
-	from  *Report // of which run it is; nil for the report that it is in
-	index int     // in the result of the analysis
+	from  *Report // the report of its run; nil if that is the report that contains it
+	index int     // index in the result of the analysis
 
-	impact *slice.Impact // what its value reached; nil: not known, or not asked
+	impact *slice.Impact // what its value reached; nil if not known or not asked for
 }
 
-// Mutex is a lock that some side of a race held.
+// Mutex is a lock that a side of a race held.
 type Mutex struct {
 	Name    string
 	Address uint64
 	Symbol  string
-	Created bool // Stack is that of the initialisation, not of the first lock
+	Created bool // Stack is that of the initialisation, not that of the first lock
 	Thread  event.ThreadID
 	Stack   []Frame
 }
@@ -180,39 +180,39 @@ type Thread struct {
 	Stack     []Frame // where it was created
 }
 
-// Report is what an analysis found, named.
+// Report is the result of an analysis with names.
 type Report struct {
 	Info       Info
-	Races      []Race // that no suppression covers, by first instance
+	Races      []Race // those that no suppression covers, by first instance
 	Suppressed []Race
-	Unshown    []Race                    // that were predicted, and the runs of whose witnesses did not race
-	Known      []Race                    // that the baseline has
-	Baseline   string                    // file of known races; "" if there is none
-	Gone       int                       // races that the baseline has and this run does not show
-	Old        []Old                     // races of an earlier report, with what has become of them
-	OldFrom    string                    // file of that report; "" if it was not asked
+	Unshown    []Race                    // predicted races that the runs of their witnesses did not show
+	Known      []Race                    // those that the baseline has
+	Baseline   string                    // name of the file of known races, or "" if there is none
+	Gone       int                       // number of races that the baseline has and this run does not
+	Old        []Old                     // races of an earlier report, with what became of them
+	OldFrom    string                    // name of that report's file, or "" if there is none
 	Mutexes    []Mutex                   // M0 is the first
 	Threads    map[event.ThreadID]Thread // those that took part in a race, and their ancestors
 	// Dynamic is the number of dynamic pairs of Races.
 	Dynamic uint64
 	// Goroutines says that the tasks are goroutines of a Go program.
 	Goroutines bool
-	// Merged is how many tasks count as ordered with another one that they are in no
-	// order with, since too many were unordered at a time (hb.MaxTasks).
+	// Merged is the number of tasks that count as ordered with another, unordered task,
+	// because too many tasks were unordered at a time (hb.MaxTasks).
 	Merged uint64
-	// Hidden is the number of artifacts that were taken out of Races.
+	// Hidden is the number of artifacts that were removed from Races.
 	Hidden int
 
-	// Deadlocks are those of other schedules, of runs that showed them; the runs of the
-	// others' witnesses did something else.
+	// Deadlocks are the deadlocks in other schedules that witness runs showed. The runs
+	// of the other witnesses did something else.
 	Deadlocks, UnshownDeadlocks []Deadlock
 
-	predicted bool // races of other schedules were looked for
+	predicted bool // races in other schedules were looked for
 
-	result *race.Result // from which the report was built; nil if it was merged or read
+	result *race.Result // the result from which the report was built; nil if it was merged or read
 }
 
-// Build names the races of res. sup may be nil.
+// Build builds a report of res with names. sup may be nil.
 func Build(res *race.Result, img Image, stacks Stacks, info Info, sup *Suppressions) (*Report, error) {
 	b := &builder{res: res, namer: newNamer(img, stacks), rep: &Report{result: res, Info: info, Merged: res.Stats.Merged, Threads: map[event.ThreadID]Thread{}}}
 	if err := b.mutexes(); err != nil {
@@ -238,7 +238,7 @@ func Build(res *race.Result, img Image, stacks Stacks, info Info, sup *Suppressi
 	return b.rep, nil
 }
 
-// Count returns the number of races and deadlocks in the report; 0 if r is nil.
+// Count returns the number of races and deadlocks in the report, or 0 if r is nil.
 func (r *Report) Count() int {
 	if r == nil {
 		return 0
@@ -246,7 +246,7 @@ func (r *Report) Count() int {
 	return len(r.Races) + len(r.Deadlocks)
 }
 
-// number names the reported races, groups and counts them.
+// number numbers, groups and counts the reported races.
 func (r *Report) number() {
 	r.Dynamic = 0
 	for i := range r.Races {
@@ -260,7 +260,7 @@ func (r *Report) number() {
 	group(r.Races)
 }
 
-// builder names the parts of a report.
+// builder finds the names of the parts of a report.
 type builder struct {
 	namer
 	res *race.Result
@@ -314,7 +314,7 @@ func (b *builder) access(out *Access, s *race.Side) (err error) {
 	return nil
 }
 
-// thread notes a thread and those that it descends from.
+// thread adds a thread and its ancestors.
 func (b *builder) thread(t event.ThreadID) error {
 	for {
 		if _, known := b.rep.Threads[t]; known || int(t) >= len(b.res.Threads) {
@@ -362,7 +362,7 @@ func (b *builder) location(out *Location, r *race.Race) (err error) {
 	return nil
 }
 
-// block names a heap block by where it was allocated, and tells its end.
+// block describes a heap block, by where it was allocated, and how it ended.
 func (b *builder) block(out *Location, r *race.Race) (err error) {
 	blk := &r.Location.Block
 	out.Kind, out.Base, out.Size, out.Offset, out.Thread = "heap", blk.Addr, blk.Size, r.Location.Offset, blk.Thread
@@ -386,9 +386,8 @@ func (b *builder) block(out *Location, r *race.Race) (err error) {
 	return b.thread(by)
 }
 
-// numbered matches what compilers append to the names of static variables of
-// functions.
+// numbered matches what compilers append to the names of functions' static variables.
 var numbered = regexp.MustCompile(`\.[0-9]+$`)
 
-// ownName is the name of a variable as its source has it.
+// ownName returns the name of a variable in its source.
 func ownName(symbol string) string { return numbered.ReplaceAllString(symbol, "") }

@@ -21,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// fakeImage is a program of functions of 0x100 bytes: a line every 4 bytes.
+// fakeImage is a program of functions of 0x100 bytes, with a line every 4 bytes.
 type fakeImage struct{}
 
 var functions = []string{"main", "worker", "helper<std::vector<a_very_long_type_name, std::allocator<a_very_long_type_name>>, and_another_one>", "memcpy", "start_thread"}
@@ -108,7 +108,7 @@ func side(t event.ThreadID, op replay.Op, site replay.SiteID, addr uint64, locks
 	return race.Side{Place: race.Place{PC: 0x1100 + uint64(site)*4, Op: op}, Thread: t, Site: site, Address: addr, Size: 8, Locks: locks}
 }
 
-// fakeResult has a race of each kind of location.
+// fakeResult returns a result with a race for each kind of location.
 func fakeResult() *race.Result {
 	mk := func(n uint64, a, b race.Side, loc place.Location) race.Race {
 		loc.Address = a.Address
@@ -239,8 +239,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// moved is the same program after somebody has added 1000 lines above all
-// functions and the linker has put everything elsewhere.
+// moved is the same program after 1000 lines were added above all functions and the
+// linker placed everything elsewhere.
 type moved struct{ fakeImage }
 
 const by = 0x100000

@@ -8,20 +8,20 @@ import (
 	"hindsight/tracefmt/numtext"
 )
 
-// SameValue says that what the writes of a race wrote makes no difference.
+// SameValue says that it makes no difference what the writes of a race wrote.
 type SameValue struct {
-	// Unchanged: each write stored what was there already. Else both sides
+	// Unchanged says that each write stored what was already there. Otherwise both sides
 	// write, and all writes to an address stored the same.
 	Unchanged bool
-	Writes    uint64 // that were looked at
-	All       bool   // those are all executions of the writing instructions, not only the racing ones
-	One       bool   // all of them stored the same, Value
+	Writes    uint64 // number of examined writes
+	All       bool   // these are all executions of the writing instructions, not only the racing ones
+	One       bool   // all of them stored the same, which is Value
 	Value     uint64
 }
 
-// SameValues marks the races whose writes make no difference: seen is what
-// package written saw of the races that the report was built from. It is to be
-// called before a baseline is applied or reports are merged.
+// SameValues marks the races whose writes make no difference. seen is what package
+// written saw of the races from which the report was built. It must be called before a
+// baseline is applied or reports are merged.
 func (r *Report) SameValues(seen []written.Seen) {
 	for _, races := range [][]Race{r.Races, r.Suppressed} {
 		for i := range races {
@@ -35,7 +35,7 @@ func (r *Report) SameValues(seen []written.Seen) {
 	}
 }
 
-// text tells it in a sentence.
+// text describes it in a sentence.
 func (s *SameValue) text() string {
 	which, value := "racing writes", ""
 	if s.All {
@@ -78,14 +78,14 @@ func jsonOfSameValue(s *SameValue) *jsonSameValue {
 	return out
 }
 
-// sameValue tells it of a group, if it holds for all of its races.
+// sameValue describes it for a group, if it holds for all races of the group.
 func (t *text) sameValue(g *groupOf) {
 	if g.same == g.pairs {
 		t.printf("  %s\n\n", t.emphasis(35, "Same value: "+g.lead.SameValue.text()+"."))
 	}
 }
 
-// sameValues is the number of races whose writes make no difference.
+// sameValues returns the number of races whose writes make no difference.
 func (r *Report) sameValues() (n uint64) {
 	for i := range r.Races {
 		if r.Races[i].SameValue != nil {

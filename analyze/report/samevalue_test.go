@@ -11,7 +11,7 @@ import (
 	"hindsight/analyze/written"
 )
 
-// TestSameValue: each form has the mark, of the races that have it only.
+// TestSameValue checks that each form has the mark, and only for the races that have it.
 func TestSameValue(t *testing.T) {
 	rep := build(t, "")
 	rep.SameValues([]written.Seen{

@@ -19,12 +19,12 @@ import (
 
 // SARIFOptions of [Report.WriteSARIF].
 type SARIFOptions struct {
-	Arguments []string // that this tool was called with, without its own name
-	ExitCode  int      // that it will end with
-	// SourceDir is the directory to name files by; "": the one that has all of
-	// the user's own.
+	Arguments []string // arguments of this tool, without its own name
+	ExitCode  int      // the exit status that it will end with
+	// SourceDir is the directory to which file names are relative. "" means the one that
+	// contains all of the user's own files.
 	SourceDir string
-	// Frames writes all frames of libraries, and not one for several in a row.
+	// Frames writes all frames of libraries. Otherwise several in a row become one.
 	Frames bool
 }
 
@@ -35,24 +35,24 @@ const (
 	ruleDeadlock = "deadlock"
 )
 
-// Names in partialFingerprints; the number is the version of the way in which
-// they are made.
+// Names in partialFingerprints. The number is the version of the way in which they are
+// computed.
 const sarifFingerprint = "hindsightRace/v1"
 
-// The related locations of a result by their ids, which its message links to.
+// The related locations of a result, by their ids. Its message links to them.
 const (
 	earlierID  = 1
 	locationID = 2 // allocation of the heap block
 	freedID    = 3
-	writeID    = 4 // of an artifact: the racy write and read that it is a consequence of
+	writeID    = 4 // of an artifact: the racy write and read that caused it
 	readID     = 5
-	taskID     = 6 // creation of the task of the later access; 7: of the earlier one
+	taskID     = 6 // creation of the task of the later access; 7 is that of the earlier one
 )
 
-// WriteSARIF writes the report as a SARIF 2.1.0 log with one run. Each static
-// pair is a result: its location is the later access, its first related
-// location the earlier one. Suppressed races are results too, marked as such,
-// and races that a baseline knows are marked unchanged.
+// WriteSARIF writes the report as a SARIF 2.1.0 log with one run. Each static pair is a
+// result. Its location is the later access, and its first related location is the earlier
+// one. Suppressed races are results too, and marked as suppressed. Races that a baseline
+// has are marked unchanged.
 func (r *Report) WriteSARIF(w io.Writer, opts SARIFOptions) error {
 	run := newSarifRun(r.Info.Version, opts, map[string]any{
 		"trace": r.Info.File, "program": r.Info.Program, "args": append([]string{}, r.Info.Args...), "threads": r.Info.Threads,
@@ -63,16 +63,17 @@ func (r *Report) WriteSARIF(w io.Writer, opts SARIFOptions) error {
 	return run.write(w)
 }
 
-// Explored is the report of one of several programs.
+// Explored is the report on one of several programs.
 type Explored struct {
 	Program string
-	*Report          // nil: there is none
-	Notes   []string // what else is wrong with the program
+	*Report          // nil if there is none
+	Notes   []string // other problems with the program
 }
 
-// WriteSARIFOf writes the reports of several programs as a SARIF log with one run. Each
-// result names its program in its properties and in its message. Code hosting takes few
-// runs in a log, and only one of a tool and category, so that the programs share one.
+// WriteSARIFOf writes the reports on several programs as a SARIF log with one run. Each
+// result names its program in its properties and in its message. The programs share a run
+// because code hosting sites accept only few runs in a log, and only one for each tool
+// and category.
 func WriteSARIFOf(w io.Writer, version string, programs []Explored, opts SARIFOptions, properties map[string]any) error {
 	run := newSarifRun(version, opts, properties)
 	var all []*Report
@@ -107,8 +108,8 @@ func (run *sarifRun) notify(level, text string) {
 	call.Notifications = append(call.Notifications, sarifNotification{Level: level, Message: sarifMessage{Text: text}})
 }
 
-// add adds the results of a report. Program is its name if it is one of several; "": it is
-// the only one.
+// add adds the results of a report. program is its name if it is one of several, and ""
+// if it is the only one.
 func (run *sarifRun) add(r *Report, program string, opts SARIFOptions) {
 	first, of := len(run.Results), ""
 	if program != "" {
@@ -159,7 +160,7 @@ func (run *sarifRun) add(r *Report, program string, opts SARIFOptions) {
 	}
 }
 
-// write writes a log with this run alone.
+// write writes a log with only this run.
 func (run *sarifRun) write(w io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -187,7 +188,7 @@ func sarifRules() []sarifRule {
 	}
 }
 
-// deadlockRule is only there in logs that have deadlocks.
+// deadlockRule is only in logs that have deadlocks.
 func deadlockRule() sarifRule {
 	return sarifRule{
 		ID: ruleDeadlock, Name: "Deadlock", ShortDescription: sarifMessage{Text: "Deadlock in another schedule"},
@@ -269,15 +270,15 @@ func (r *Report) sarifResult(x *Race, races map[string]*Race) sarifResult {
 	return out
 }
 
-// addStack adds a stack that is not there yet: they must differ [3.27.19].
+// addStack adds a stack unless it is already there, because stacks must differ [3.27.19].
 func (r *sarifResult) addStack(s sarifStack) {
 	if !slices.ContainsFunc(r.Stacks, func(o sarifStack) bool { return reflect.DeepEqual(o, s) }) {
 		r.Stacks = append(r.Stacks, s)
 	}
 }
 
-// sarifSteps collects the steps of a code flow, thread by thread, numbered
-// through.
+// sarifSteps collects the steps of a code flow, thread by thread, with consecutive
+// numbers.
 type sarifSteps struct {
 	flow  sarifCodeFlow
 	order int
@@ -296,7 +297,7 @@ func (c *sarifSteps) add(t event.ThreadID, s sarifStep) {
 	c.flow.ThreadFlows = append(c.flow.ThreadFlows, sarifThreadFlow{ID: id, Message: &sarifMessage{Text: threadName(t)}, Locations: []sarifStep{s}})
 }
 
-// sarifFlow is what happened. The stacks of its steps are those of the result.
+// sarifFlow returns what happened. The stacks of its steps are those of the result.
 func sarifFlow(x *Race) sarifCodeFlow {
 	var steps sarifSteps
 	step := func(t event.ThreadID, at Frame, text string) {
@@ -313,9 +314,9 @@ func sarifFlow(x *Race) sarifCodeFlow {
 	return steps.flow
 }
 
-// sarifArtifact says of what the race is a consequence: in the message, in
-// related locations, and as a second code flow, on which the racy value goes
-// from its write to the access.
+// sarifArtifact says of which races a race is a consequence: in the message, in related
+// locations, and as a second code flow in which the racy value moves from its write to
+// the access.
 func (x *Race) sarifArtifact(out *sarifResult, races map[string]*Race) {
 	if x.Unexplained != "" {
 		out.Properties["artifactUnknown"] = x.Unexplained
@@ -331,7 +332,7 @@ func (x *Race) sarifArtifact(out *sarifResult, races map[string]*Race) {
 	if a == nil {
 		return
 	}
-	out.Level = "note" // as severe as its cause, which has a separate result
+	out.Level = "note" // as severe as its cause, which has a result of its own
 	out.Properties["artifactOf"], out.Properties["artifactBy"], out.Properties["artifactChecked"] = a.Of, a.By.String(), a.Checked
 	out.Properties["artifactRepair"] = a.repair()
 	if a.Together {
@@ -370,7 +371,7 @@ func (x *Race) sarifArtifact(out *sarifResult, races map[string]*Race) {
 // linkText escapes what has a meaning inside links [3.11.6].
 var linkText = strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`)
 
-// sarifText is the message of a result. Links name related locations.
+// sarifText returns the message of a result. Its links refer to related locations.
 func sarifText(x *Race) string {
 	later, earlier := &x.Accesses[0], &x.Accesses[1]
 	text := fmt.Sprintf("Data race on %s: %s races with an earlier [%s](%d).", x.Location.text(), later.what(), linkText.Replace(earlier.what()), earlierID)
@@ -380,7 +381,7 @@ func sarifText(x *Race) string {
 	return text
 }
 
-// what says what an access did and who made it, with the locks held.
+// what describes an access: what it did, which thread made it, and the locks held.
 func (a *Access) what() string {
 	s := fmt.Sprintf("%s of %s by %s", a.Op, numtext.Plural(a.Size, "byte"), threadName(a.Thread))
 	if a.Task != nil {
@@ -400,7 +401,7 @@ func (a *Access) what() string {
 	return s
 }
 
-// text names a location in a sentence.
+// text describes a location in a sentence.
 func (l *Location) text() string {
 	name := l.Path
 	if name == "" {
@@ -428,8 +429,8 @@ func (l *Location) text() string {
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// sarifAt is the place of a frame: a line of a file, or an address where no
-// line is known.
+// sarifAt returns the place of a frame: a line of a file, or an address if no line is
+// known.
 func sarifAt(f Frame, text string) sarifLocation {
 	var out sarifLocation
 	if text != "" {
@@ -450,8 +451,8 @@ func sarifAt(f Frame, text string) sarifLocation {
 	return out
 }
 
-// sarifAt is the place of an access, with the task in which it was made as the
-// logical location around its function.
+// sarifAt returns the place of an access. The task in which it was made is the logical
+// location around its function.
 func (a *Access) sarifAt(text string) sarifLocation {
 	out := sarifAt(a.Top, text)
 	if a.Task != nil {
@@ -460,7 +461,7 @@ func (a *Access) sarifAt(text string) sarifLocation {
 	return out
 }
 
-// fileURI is the URI of a source file: relative when its path is.
+// fileURI returns the URI of a source file. It is relative if the path is.
 func fileURI(path string) string {
 	u := url.URL{Path: path}
 	if strings.HasPrefix(path, "/") {
@@ -481,8 +482,8 @@ func sarifStackOf(stack []Frame, text string, t event.ThreadID) sarifStack {
 	return out
 }
 
-// fold leaves of several frames of libraries in a row the outermost, with their
-// number; the innermost frame of all stays.
+// fold replaces several frames of libraries in a row by the outermost one and their
+// number. The innermost frame of all stays.
 func (s *sarifStack) fold() {
 	kept := s.Frames[:0:0]
 	for i := 0; i < len(s.Frames); i++ {

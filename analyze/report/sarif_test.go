@@ -12,7 +12,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// sarifSchema is the published one. Formats (URIs) are checked too.
+// sarifSchema is the published schema. Formats (URIs) are checked too.
 func sarifSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	c := jsonschema.NewCompiler()
@@ -103,7 +103,7 @@ func TestSARIFSays(t *testing.T) {
 	}
 }
 
-// framesOf counts frames, and those that others stand for.
+// framesOf counts frames, and the frames that they stand for.
 func framesOf(t *testing.T, frames []sarifFrame) (n int) {
 	t.Helper()
 	for _, f := range frames {
@@ -118,8 +118,8 @@ func framesOf(t *testing.T, frames []sarifFrame) (n int) {
 	return n
 }
 
-// TestSARIFFolds: frames of libraries in a row are one, but not the innermost, and
-// not where all are asked for.
+// TestSARIFFolds checks that consecutive frames of libraries become one, except for the
+// innermost, and except if all frames are wanted.
 func TestSARIFFolds(t *testing.T) {
 	for _, tt := range []struct{ own, want string }{
 		{"ooo", "111"}, {"lloo", "1111"}, {"olllo", "131"}, {"llllo", "131"}, {"olo", "111"}, {"ollol", "1211"}, {"", ""},
@@ -139,8 +139,8 @@ func TestSARIFFolds(t *testing.T) {
 	}
 }
 
-// checkFlow wants a flow for each thread, with steps in a global order that
-// ends with the two accesses.
+// checkFlow requires a flow for each thread, with steps in a global order that ends with
+// the two accesses.
 func checkFlow(t *testing.T, x *Race, flow sarifCodeFlow) {
 	t.Helper()
 	at := map[int]string{}
@@ -182,8 +182,8 @@ func TestSARIFArtifact(t *testing.T) {
 	}
 }
 
-// TestSARIFChain reads what a log says about an artifact: its cause, and the way
-// of the value as a code flow.
+// TestSARIFChain checks what a log says about an artifact: its cause, and the path of the
+// value as a code flow.
 func TestSARIFChain(t *testing.T) {
 	rep := explained(t, "")
 	out, value := sarifOf(t, rep)
@@ -259,7 +259,7 @@ func TestBaseline(t *testing.T) {
 	if err := sarifSchema(t).Validate(log); err != nil {
 		t.Error(err)
 	}
-	// The report with what was known is the next baseline: nothing is new.
+	// The report, with the known races, is the next baseline: nothing is new.
 	next, err := ReadBaseline("next.json", bytes.NewReader(out.Bytes()))
 	if err != nil {
 		t.Fatal(err)
@@ -268,7 +268,7 @@ func TestBaseline(t *testing.T) {
 	if next.Apply(again); len(again.Races) != 0 || len(again.Known) != 6 || again.Gone != 0 {
 		t.Errorf("%d new, %d known, %d gone", len(again.Races), len(again.Known), again.Gone)
 	}
-	// What does not show any more is counted; what is suppressed shows.
+	// What does not occur any more is counted, and what is suppressed is shown.
 	fewer := build(t, "race:account")
 	shown := len(fewer.Races) + len(fewer.Suppressed)
 	fewer.Races = fewer.Races[1:]
@@ -299,7 +299,7 @@ func TestBadBaselines(t *testing.T) {
 	}
 }
 
-// TestFreedBlock shows the end of a block that had been freed before.
+// TestFreedBlock checks that the end of a block that had been freed before is shown.
 func TestFreedBlock(t *testing.T) {
 	res := fakeResult()
 	r := &res.Races[2]

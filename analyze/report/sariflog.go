@@ -1,7 +1,7 @@
 package report
 
-// The part of SARIF 2.1.0 that reports use; numbers in brackets are sections
-// of the standard.
+// The part of SARIF 2.1.0 that reports use. Numbers in brackets are sections of the
+// standard.
 
 type sarifLog struct { // [3.13]
 	Schema  string     `json:"$schema"`
@@ -13,7 +13,7 @@ type sarifRun struct { // [3.14]
 	Tool        sarifTool         `json:"tool"`
 	Invocations []sarifInvocation `json:"invocations"`
 	ColumnKind  string            `json:"columnKind"`
-	// BaseIDs says where relative files are.
+	// BaseIDs says to which directories file names are relative.
 	BaseIDs    map[string]sarifArtifact `json:"originalUriBaseIds,omitempty"`
 	Results    []sarifResult            `json:"results"`
 	Properties map[string]any           `json:"properties,omitempty"`
@@ -120,7 +120,7 @@ type sarifStack struct { // [3.44]
 type sarifFrame struct { // [3.45]
 	Location *sarifLocation `json:"location"`
 	ThreadID uint32         `json:"threadId"`
-	foldable bool           // of a library
+	foldable bool           // it is of a library
 }
 
 type sarifCodeFlow struct { // [3.36]

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// sourceRoot names the directory that relative files are in [3.14.14].
+// sourceRoot is the name of the directory to which file names are relative [3.14.14].
 const sourceRoot = "SRCROOT"
 
-// sourceDir is the directory that has all of the user's own files that the
-// reports name with whole paths; "" when there is none.
+// sourceDir returns the directory that contains all of the user's own files that the
+// reports name with absolute paths, or "" if there is none.
 func sourceDir(reports []*Report) string {
 	common, some := "", false
 	take := func(f Frame) {
@@ -46,8 +46,8 @@ func within(file, dir string) bool {
 	return dir == "/" || file == dir || strings.HasPrefix(file, dir+"/")
 }
 
-// relativeTo makes the files below dir relative to it, and says where it is.
-// Files that were relative already are taken to be in it.
+// relativeTo makes the names of files below dir relative to it, and records where it is.
+// Names that were already relative are assumed to be relative to it.
 func (run *sarifRun) relativeTo(dir string) {
 	move := func(l *sarifLocation) {
 		if l == nil || l.Physical == nil || l.Physical.Artifact == nil {

@@ -17,7 +17,7 @@ type Rule struct {
 	Pattern string
 	File    string
 	Line    int
-	Matched int // races that it was the first rule to cover
+	Matched int // number of races for which it was the first matching rule
 }
 
 // Suppressions are the rules of one or more files, in ThreadSanitizer's
@@ -30,7 +30,7 @@ type Suppressions struct {
 var ruleTypes = map[string]bool{"race": true, "race_top": true, "thread": true, "mutex": true,
 	"called_from_lib": true, "deadlock": true, "signal": true}
 
-// ParseSuppressions reads rules; name is that of the file, for messages.
+// ParseSuppressions parses rules. name is the name of the file, for errors.
 func ParseSuppressions(name string, r io.Reader) (*Suppressions, error) {
 	s := new(Suppressions)
 	lines := bufio.NewScanner(r)
@@ -61,8 +61,8 @@ func ParseSuppressions(name string, r io.Reader) (*Suppressions, error) {
 	return s, nil
 }
 
-// WriteSuppressions writes rules that cover the reported races, one for each
-// group: by the global variable, or else by the function of the later access.
+// WriteSuppressions writes rules that cover the reported races, one for each group: by
+// the global variable or, if there is none, by the function of the later access.
 func (r *Report) WriteSuppressions(w io.Writer) error {
 	t := newText(r, TextOptions{List: true})
 	seen := map[string]bool{}
@@ -71,7 +71,7 @@ func (r *Report) WriteSuppressions(w io.Writer) error {
 		if l := &g.lead.Location; l.Kind == "global" && l.Symbol != "" {
 			rule = "race:^" + l.Symbol + "$"
 		} else if g.lead.Accesses[0].Top.Function == "" {
-			continue // there is no name to say
+			continue // there is no name to write
 		}
 		if _, err := fmt.Fprintf(w, "# %s %s\n", g.lead.ID, g.where()); err != nil {
 			return err
@@ -87,8 +87,8 @@ func (r *Report) WriteSuppressions(w io.Writer) error {
 	return nil
 }
 
-// covers returns the first rule that covers the race, and counts it; nil if none
-// does.
+// covers returns the first rule that covers the race and counts the match. It returns nil
+// if none does.
 func (s *Suppressions) covers(rep *Report, r *Race) *Rule {
 	if s == nil {
 		return nil
@@ -131,7 +131,7 @@ func (rule *Rule) covers(rep *Report, r *Race) bool {
 			}
 		}
 	}
-	return false // deadlock is about deadlocks, signal about other reports
+	return false // deadlock is about deadlocks, and signal about other reports
 }
 
 func (rule *Rule) mutex(rep *Report, a *Access) bool {
@@ -159,20 +159,19 @@ func (rule *Rule) any(stack []Frame) bool {
 	return false
 }
 
-// anonymous is how a demangled name says that it is in a namespace without a name.
+// anonymous is how a demangled name denotes an unnamed namespace.
 const anonymous = "(anonymous namespace)::"
 
-// match reports whether the pattern matches a text that a report prints: a name as it
-// is, or without its namespaces that have no name. Names that the text shortens
-// have … in them.
+// match reports whether the pattern matches a text that a report prints. A name matches
+// as it is, or without its unnamed namespaces. Names that the text shortens contain … .
 func (rule *Rule) match(text string) bool {
 	pattern := strings.ReplaceAll(rule.Pattern, "…", "*")
 	return text != "" && (match(pattern, text) || strings.Contains(text, anonymous) && match(pattern, strings.ReplaceAll(text, anonymous, "")))
 }
 
-// match reports whether a pattern matches a text: * matches anything, a ^ at
-// the beginning and a $ at the end tie it to the ends of the text, which are
-// free otherwise.
+// match reports whether a pattern matches a text. * matches anything. A ^ at the
+// beginning and a $ at the end anchor the pattern to the ends of the text; otherwise it
+// may match anywhere.
 func match(pattern, text string) bool {
 	pattern, begin := strings.CutPrefix(pattern, "^")
 	pattern, end := strings.CutSuffix(pattern, "$")

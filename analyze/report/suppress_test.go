@@ -42,7 +42,7 @@ func TestMatch(t *testing.T) {
 func TestSuppressions(t *testing.T) {
 	tests := []struct {
 		rules   string
-		covered string // of the six races, in order
+		covered string // which of the six races, in order
 	}{
 		{"", "......"},
 		{"# nothing\n\n  # here", "......"},

@@ -13,20 +13,20 @@ import (
 )
 
 // TableVersion is the version of the table's JSON form (docs/race-table.schema.json).
-// Columns may be added to it at the end; none is taken away or changes its meaning.
+// Columns may be added at its end, but none is removed or changes its meaning.
 const TableVersion = 1
 
 // Row is a line of the table of races.
 type Row struct {
-	ID         string `json:"id"`    // R1; of a suppressed race ""
-	Group      string `json:"group"` // ID of the first race that text shows it with
+	ID         string `json:"id"`    // R1; "" for a suppressed race
+	Group      string `json:"group"` // ID of the first race with which the text shows it
 	Variable   string `json:"variable"`
 	Location   string `json:"location"` // global, heap, stack, tls or unknown
 	Address    string `json:"address"`
 	Dynamic    uint64 `json:"dynamic"`
 	Earlier    Cell   `json:"earlier"`
 	Later      Cell   `json:"later"`
-	ArtifactOf string `json:"artifact_of"` // IDs of its causes, with spaces between
+	ArtifactOf string `json:"artifact_of"` // IDs of its causes, separated by spaces
 	Suppressed string `json:"suppressed"`  // the rule, type:pattern
 	Print      string `json:"fingerprint"`
 }
@@ -38,10 +38,10 @@ type Cell struct {
 	Function string `json:"function"`
 	File     string `json:"file"`
 	Line     int    `json:"line"`  // from 1; 0 if unknown
-	Locks    string `json:"locks"` // held, with spaces between
+	Locks    string `json:"locks"` // held locks, separated by spaces
 }
 
-// Rows are the races of the report, the suppressed ones last.
+// Rows returns the races of the report, the suppressed ones last.
 func (r *Report) Rows() []Row {
 	ids := map[string]string{}
 	for i := range r.Races {
@@ -73,8 +73,8 @@ func (a *Access) cell() Cell {
 	return c
 }
 
-// Warnings is how many races, with those that are artifacts under their cause, and
-// predicted deadlocks the text shows.
+// Warnings returns the number of warnings in the text: races, with artifacts counted
+// under their cause, and predicted deadlocks.
 func (r *Report) Warnings() int { return len(newText(r, TextOptions{}).shown) + len(r.Deadlocks) }
 
 // WriteTable writes the races as a table in JSON.
@@ -88,7 +88,7 @@ func (r *Report) WriteTable(w io.Writer) error {
 	}{TableVersion, r.Rows()})
 }
 
-// WriteCSV writes the races as a table with commas (RFC 4180), a header first.
+// WriteCSV writes the races as a table with commas (RFC 4180) and a header.
 func (r *Report) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	header := []string{"id", "group", "variable", "location", "address", "dynamic"}
@@ -113,9 +113,9 @@ func (r *Report) WriteCSV(w io.Writer) error {
 	return out.Error()
 }
 
-// Found returns the result of the analysis from which the report was built; nil if the
+// Found returns the result of the analysis from which the report was built, or nil if the
 // report was merged or read from a file. [Race.Index] refers to it.
 func (r *Report) Found() *race.Result { return r.result }
 
-// Index is the index of the race in the Races of [Report.Found].
+// Index returns the index of the race in the Races of [Report.Found].
 func (x *Race) Index() int { return x.index }

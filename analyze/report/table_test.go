@@ -9,8 +9,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// TestTable: CSV and JSON have each race, suppressed or not, once, with the numbers
-// of the report.
+// TestTable checks that CSV and JSON have each race once, suppressed or not, with the
+// numbers of the report.
 func TestTable(t *testing.T) {
 	r := build(t, "")
 	r.Suppressed = append(r.Suppressed, r.Races[0])

@@ -12,18 +12,17 @@ import (
 // Task is an OpenMP task in which an access was made, or a goroutine.
 type Task struct {
 	ID     uint64         // from 1, in order of creation in the run
-	Thread event.ThreadID // that created it
-	Stack  []Frame        // where; innermost first
-	Top    Frame          // as an Access has it
-	By     uint64         // the task or goroutine that created it; 0: none
+	Thread event.ThreadID // the thread that created it
+	Stack  []Frame        // where it was created; the innermost first
+	Top    Frame          // as in Access
+	By     uint64         // the task or goroutine that created it; 0 if none
 	Ended  bool
 	kind   string
 }
 
-// Tasks finds the tasks in which accesses were made. It goes along S_synch
-// once, and needs the stacks and names that the report was built with. res is
-// what it was built from. It is to be called before a baseline is applied or
-// reports are merged.
+// Tasks sets the tasks in which accesses were made. It walks along S_synch once. It needs
+// the stacks and names with which the report was built, and res, from which it was built.
+// It must be called before a baseline is applied or reports are merged.
 func (r *Report) Tasks(res *race.Result, events iter.Seq2[format.Event, error], img Image, stacks Stacks) error {
 	t := taskFinder{wanted: map[race.EventRef][]*Access{}, created: map[uint64]race.EventRef{}, by: map[uint64]uint64{}, ended: map[uint64]bool{}, acting: map[event.ThreadID][]uint64{}, events: map[event.ThreadID]uint64{}, found: map[*Access]uint64{}}
 	for _, races := range [][]Race{r.Races, r.Suppressed} {
@@ -65,14 +64,14 @@ func (r *Report) Tasks(res *race.Result, events iter.Seq2[format.Event, error], 
 	return nil
 }
 
-// taskFinder follows which task each thread acts as.
+// taskFinder follows as which task each thread acts.
 type taskFinder struct {
 	wanted  map[race.EventRef][]*Access // by the event that ends the segment
 	created map[uint64]race.EventRef
-	by      map[uint64]uint64 // who created whom
+	by      map[uint64]uint64 // by task, the task that created it
 	ended   map[uint64]bool
-	acting  map[event.ThreadID][]uint64 // tasks begun and not ended, innermost last
-	events  map[event.ThreadID]uint64   // so far
+	acting  map[event.ThreadID][]uint64 // tasks begun and not ended, the innermost last
+	events  map[event.ThreadID]uint64   // number of events so far
 	found   map[*Access]uint64
 }
 
@@ -106,13 +105,13 @@ func (t *taskFinder) walk(events iter.Seq2[format.Event, error]) error {
 	}
 	for at := range t.wanted {
 		if at.Index >= t.events[at.Thread] {
-			t.find(at) // there is no event after it
+			t.find(at) // for accesses that no event follows
 		}
 	}
 	return nil
 }
 
-// find settles the accesses of the segment that event at ends.
+// find sets the tasks of the accesses in the segment that event at ends.
 func (t *taskFinder) find(at race.EventRef) {
 	acting := t.acting[at.Thread]
 	if len(acting) == 0 {
@@ -134,7 +133,7 @@ func (t *taskFinder) isCreated(id uint64) bool {
 // name names a task in a sentence.
 func (t *Task) name() string { return nameOfTask(t.kind, t.ID) }
 
-// mainGoroutine is the first that a Go program creates.
+// mainGoroutine is the number of the first goroutine of a Go program.
 const mainGoroutine = 1
 
 func nameOfTask(kind string, id uint64) string {
@@ -144,7 +143,7 @@ func nameOfTask(kind string, id uint64) string {
 	return fmt.Sprintf("%s %d", kind, id)
 }
 
-// goroutine introduces one.
+// goroutine describes a goroutine.
 func (t *text) goroutine(g *Task) {
 	if g.ID == mainGoroutine {
 		return
@@ -161,7 +160,7 @@ func (t *text) goroutine(g *Task) {
 	t.printf("\n")
 }
 
-// actor is who made an access.
+// actor says which thread, task or goroutine made an access.
 func (t *text) actor(a *Access) string {
 	if t.run.Goroutines && a.Task != nil {
 		return a.Task.name()
@@ -186,7 +185,7 @@ func jsonOfTask(t *Task) *jsonTask {
 	return &jsonTask{t.ID, uint32(t.Thread), t.Top.Function, t.Top.File, t.Top.Line, jsonStack(t.Stack)}
 }
 
-// tasks introduces the tasks of both sides.
+// tasks describes the tasks of both sides.
 func (t *text) tasks(r *Race) {
 	for i := range r.Accesses {
 		a := &r.Accesses[i]

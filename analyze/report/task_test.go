@@ -12,8 +12,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// TestTasks: thread 2 creates tasks 1 and 2, begins 2, in it 1, and leaves both;
-// the accesses of race 0 lie in stretches before, between and after.
+// TestTasks: thread 2 creates tasks 1 and 2, begins task 2 and, in it, task 1, and leaves
+// both. The accesses of race 0 are in segments before, between and after.
 func TestTasks(t *testing.T) {
 	events := []event.Event{
 		{Kind: event.ThreadStart},

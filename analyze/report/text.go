@@ -12,16 +12,15 @@ import (
 	"hindsight/tracefmt/numtext"
 )
 
-// TextOptions of [Report.WriteText]. The zero value is plain text of 100
-// columns.
+// TextOptions of [Report.WriteText]. The zero value means plain text of 100 columns.
 type TextOptions struct {
-	Color bool // emphasis by ANSI escape sequences, for a terminal
-	Width int  // columns; 0: 100. Names are shortened to fit, addresses and numbers never
-	// Frames shows all frames of call stacks. Else two or more of a library's,
-	// one after the other, are a line, save that of the access.
+	Color bool // emphasise by ANSI escape sequences, for a terminal
+	Width int  // columns; 0 means 100. Names are shortened to fit, but not addresses and numbers
+	// Frames shows all frames of call stacks. Otherwise two or more consecutive frames of
+	// libraries become a line, except for the frame of the access.
 	Frames bool
-	// List shows artifacts by themselves, with what led to them, and not as a
-	// line under their causes.
+	// List shows artifacts by themselves, with what led to them, and not as a line under
+	// their causes.
 	List bool
 }
 
@@ -31,8 +30,8 @@ const (
 	shortest   = 16 // columns that a shortened name keeps
 )
 
-// WriteText writes the report in the manner of ThreadSanitizer: a block for
-// each group of races, then the number of blocks.
+// WriteText writes the report in the manner of ThreadSanitizer: a block for each group of
+// races, then the number of blocks.
 func (r *Report) WriteText(w io.Writer, opts TextOptions) error {
 	t := newText(r, opts)
 	t.summary()
@@ -59,7 +58,7 @@ func newText(r *Report, opts TextOptions) *text {
 	return t
 }
 
-// gather makes groups of the races.
+// gather groups the races.
 func (t *text) gather() {
 	for i := range t.rep.Races {
 		if g := t.rep.Races[i].Group; g == t.rep.Races[i].ID {
@@ -115,23 +114,23 @@ func (t *text) totals() {
 	}
 }
 
-// groupOf is the races that are shown as one.
+// groupOf has the races that are shown as one.
 type groupOf struct {
 	lead     *Race
 	pairs    uint64
 	dynamic  uint64
-	under    string   // the group that it is folded under, "" if none
-	same     uint64   // of its races, those whose writes make no difference
-	writes   bool     // a race of it is of two writes
+	under    string   // the group under which it is folded, or ""
+	same     uint64   // number of its races whose writes make no difference
+	writes   bool     // one of its races is between two writes
 	observed bool     // the recorded run has one of its races
-	verdict  *Verdict // the worst of its races; nil: none was asked
-	seeds    []uint64 // of a merged report: of all races of the group, as they come
+	verdict  *Verdict // the worst one of its races; nil if none was asked for
+	seeds    []uint64 // in a merged report: of all races of the group, unsorted
 }
 
-// text is a report being written.
+// text is a report that is being written.
 type text struct {
 	rep    *Report
-	run    *Report // of the race being written
+	run    *Report // of the current race
 	opts   TextOptions
 	out    bytes.Buffer
 	groups []groupOf
@@ -189,7 +188,7 @@ func (t *text) group(g *groupOf) {
 	t.printf("SUMMARY: hindsight: data race %s\n%s\n", t.fit(lineOf(top)+" in "+function(top), 31), rule)
 }
 
-// lineOf is the place of a frame, for the summary.
+// lineOf returns the place of a frame, for the summary.
 func lineOf(f Frame) string {
 	if f.Line > 0 {
 		return fmt.Sprintf("%s:%d", f.File, f.Line)
@@ -234,7 +233,7 @@ func (t *text) access(a *Access, previous bool) {
 	t.stack(a.Stack)
 }
 
-// verb says what an access does.
+// verb returns what an access does.
 func (a *Access) verb() string {
 	switch a.Op {
 	case replay.CallRead:
@@ -268,8 +267,8 @@ func (t *text) stack(stack []Frame) {
 	}
 }
 
-// StackText is a call stack as reports have it, a frame a line, those of libraries
-// folded: addresses as from [Stacks], innermost first.
+// StackText returns a call stack as in reports: a line for each frame, with those of
+// libraries folded. The addresses are as from [Stacks], the innermost first.
 func StackText(img Image, pcs []uint64) string {
 	n := newNamer(img, nil)
 	t := text{opts: TextOptions{Width: plainWidth}}
@@ -277,7 +276,8 @@ func StackText(img Image, pcs []uint64) string {
 	return t.out.String()
 }
 
-// libraryFrames is how many frames at the beginning are not the user's own.
+// libraryFrames returns the number of frames at the beginning that are not the user's
+// own.
 func libraryFrames(stack []Frame) int {
 	n := 0
 	for n < len(stack) && !stack[n].Own {
@@ -286,7 +286,8 @@ func libraryFrames(stack []Frame) int {
 	return n
 }
 
-// fit shortens a name in the middle so that it leaves taken columns of a line.
+// fit shortens a name in the middle so that it fits a line of which taken columns are in
+// use.
 func (t *text) fit(name string, taken int) string {
 	room := max(t.opts.Width-taken, shortest)
 	runes := []rune(name)
@@ -297,8 +298,8 @@ func (t *text) fit(name string, taken int) string {
 	return string(runes[:head]) + "…" + string(runes[len(runes)-(room-head-1):])
 }
 
-// location tells what memory it is; freeing says that a side of the race is
-// the free of it and has its stack shown.
+// location describes the memory. freeing says that one side of the race is the free of
+// the memory, so its stack is already shown.
 func (t *text) location(l *Location, freeing bool) {
 	switch l.Kind {
 	case "global":
@@ -338,13 +339,13 @@ func (t *text) location(l *Location, freeing bool) {
 	t.printf("\n")
 }
 
-// module is the program's name as locations show it.
+// module returns the program's name as in locations.
 func (t *text) module() string {
 	name := t.rep.Info.Program
 	return name[strings.LastIndexByte(name, '/')+1:]
 }
 
-// locks are the names of the mutexes of both sides, each once.
+// locks returns the names of the mutexes of both sides, without duplicates.
 func (t *text) locks(r *Race) (names []string) {
 	seen := map[string]bool{}
 	for i := range r.Accesses {
@@ -381,11 +382,11 @@ func (t *text) mutex(name string) {
 	}
 }
 
-// threads are the threads to introduce: those of both sides, the one that
-// allocated the memory, and those that created them, but not the main thread.
+// threads returns the threads to describe: those of both sides, the one that allocated
+// the memory, and those that created them, without the main thread.
 func (t *text) threads(r *Race) (ids []event.ThreadID) {
 	if t.run.Goroutines {
-		return nil // which of the runtime's threads they were on says nothing
+		return nil // it does not matter on which of the runtime's threads they ran
 	}
 	seen := map[event.ThreadID]bool{}
 	add := func(id event.ThreadID) {

@@ -7,32 +7,32 @@ import (
 	"hindsight/tracefmt/numtext"
 )
 
-// Verdict is what a race does, as runs with its accesses in either order showed.
+// Verdict says what a race does, according to runs with its accesses in either order.
 type Verdict struct {
-	// Verdict is harmful, state-differs, no-difference or infeasible; "": the runs
-	// did not come to the accesses.
+	// Verdict is harmful, state-differs, no-difference or infeasible, or "" if the runs
+	// did not reach the accesses.
 	Verdict  string
 	Evidence Evidence
 }
 
-// Evidence is what a verdict rests on.
+// Evidence is the basis of a verdict.
 type Evidence struct {
-	What      string   `json:"what"`                // what differs, or why the other order cannot be
-	Tries     int      `json:"tries,omitempty"`     // continuations of each order that were compared
-	Instances int      `json:"instances,omitempty"` // that were tried, if more than one
-	Instance  int      `json:"instance,omitempty"`  // of these, that the rest is about, from 1
-	Place     string   `json:"place,omitempty"`     // of infeasible: the place of the other thread
-	Variables []string `json:"variables,omitempty"` // of state-differs: "hits: 3 or 4"
-	// AsWas and Swapped are two runs that differ by the order of the accesses alone.
+	What      string   `json:"what"`                // what differs, or why the other order is impossible
+	Tries     int      `json:"tries,omitempty"`     // number of continuations of each order that were compared
+	Instances int      `json:"instances,omitempty"` // number of instances that were tried, if more than one
+	Instance  int      `json:"instance,omitempty"`  // the instance that the rest is about, from 1
+	Place     string   `json:"place,omitempty"`     // for infeasible: the place of the other thread
+	Variables []string `json:"variables,omitempty"` // for state-differs: "hits: 3 or 4"
+	// AsWas and Swapped are two runs that differ only in the order of the accesses.
 	AsWas   *Rerun `json:"as_was,omitempty"`
 	Swapped *Rerun `json:"swapped,omitempty"`
 }
 
-// Rerun is a run that anybody can repeat.
+// Rerun is a run that can be repeated.
 type Rerun struct {
 	Schedule string `json:"schedule"` // file
 	Command  string `json:"command"`
-	Outcome  string `json:"outcome"` // how it ends
+	Outcome  string `json:"outcome"` // how the run ends
 }
 
 // verdictOrder ranks verdicts, the worst last.
@@ -50,7 +50,7 @@ func (v *Verdict) rank() int {
 	return 0
 }
 
-// text tells the verdict in a sentence.
+// text describes the verdict in a sentence.
 func (v *Verdict) text() string {
 	e := &v.Evidence
 	if e.Instances > 1 {
@@ -78,7 +78,7 @@ func (v *Verdict) sentence() string {
 	return "no verdict: " + e.What
 }
 
-// verdict tells what the races of a group do.
+// verdict says what the races of a group do.
 func (t *text) verdict(g *groupOf) {
 	if g.verdict == nil {
 		return

@@ -12,10 +12,10 @@ import (
 
 func utoa(n uint64) string { return strconv.FormatUint(n, 10) }
 
-// subscript matches a subscript, or a range of them, in a path.
+// subscript matches a subscript, or a range of subscripts, in a path.
 var subscript = regexp.MustCompile(`\[[0-9.]+\]`)
 
-// advice says what could be done about the sharing of a variable.
+// advice says what can be done about the sharing of a variable.
 func advice(v *Variable, line uint64) []string {
 	var out []string
 	if v.Verdict == False || v.Verdict == Mixed {
@@ -33,8 +33,8 @@ func advice(v *Variable, line uint64) []string {
 	return out
 }
 
-// layout is the advice against false sharing: who wrote what in the line that
-// has most of it.
+// layout returns the advice against false sharing: which threads wrote what in the line
+// that has most of it.
 func layout(v *Variable, line uint64) string {
 	worst := &v.Lines[0]
 	for i := range v.Lines {
@@ -60,7 +60,7 @@ func layout(v *Variable, line uint64) string {
 	return fmt.Sprintf("%s and %s are different variables that happen to share a line: align one of them to %d bytes", a.Name, b.Name, line)
 }
 
-// root is the variable of a path.
+// root returns the variable of a path.
 func root(path string) string {
 	if i := strings.IndexAny(path, ".["); i > 0 {
 		return path[:i]
@@ -76,10 +76,10 @@ func (f *Field) label() string {
 	return fmt.Sprintf("bytes %d to %d", f.Offset, f.Offset+f.Size-1)
 }
 
-// rivals are two fields that make a line falsely shared: one that is written
-// and another that a different thread uses. Fields of the variable are preferred to
-// its neighbours in the line, and those to bytes without a name, which startup code
-// wrote more often than not.
+// rivals returns two fields that make a line falsely shared: one that is written, and
+// another one that a different thread uses. It prefers fields of the variable to its
+// neighbours in the line, and these to bytes without a name, which startup code probably
+// wrote.
 func rivals(fields []Field, variable string) (a, b *Field) {
 	best := -1
 	for i := range fields {
@@ -94,8 +94,8 @@ func rivals(fields []Field, variable string) (a, b *Field) {
 	return a, b
 }
 
-// fits is how well a field stands for a variable: more for one of its own, and
-// nothing for bytes that have no name.
+// fits says how well a field represents a variable: fields of the variable itself fit
+// best, and bytes without a name do not fit.
 func (f *Field) fits(variable string) int {
 	switch {
 	case f.Name == "":
@@ -106,8 +106,8 @@ func (f *Field) fits(variable string) int {
 	return 3
 }
 
-// disturbs reports whether a thread writes f while another, which does not touch
-// f, uses g.
+// disturbs reports whether a thread writes f while another, which does not touch f, uses
+// g.
 func disturbs(f, g *Field) bool {
 	touches := func(f *Field, t event.ThreadID) bool {
 		return slices.ContainsFunc(f.Uses, func(u Use) bool { return u.Thread == t })
@@ -119,8 +119,8 @@ func disturbs(f, g *Field) bool {
 	})
 }
 
-// apart is the advice against true sharing: what to do so that threads need each
-// other's data less often; "" if nothing is known of how they use it.
+// apart returns the advice against true sharing: what to do so that threads need each
+// other's data less often. It returns "" if it is not known how they use it.
 func apart(v *Variable) string {
 	var both, writers, readers int
 	name := ""
@@ -151,7 +151,7 @@ func reading(threads int) string {
 	return fmt.Sprintf("%d others read", threads)
 }
 
-// users is how many threads read and write a field, only write it, only read it.
+// users counts the threads that read and write a field, only write it, and only read it.
 func users(f *Field) (both, writers, readers int) {
 	for _, u := range f.Uses {
 		switch {
@@ -166,7 +166,7 @@ func users(f *Field) (both, writers, readers int) {
 	return both, writers, readers
 }
 
-// protocol says which protocol suits and why.
+// protocol says which protocol suits, and why.
 func protocol(v *Variable) string {
 	w := &v.Counts
 	runs := float64(w.Writes) / float64(max(w.Runs, 1))

@@ -6,8 +6,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// TestRivals: the two sides of false sharing are parts of the variable itself where
-// it has such, whoever else wrote into the line.
+// TestRivals checks that the two sides of false sharing are parts of the variable itself
+// if it has such parts, whatever else was written in the line.
 func TestRivals(t *testing.T) {
 	field := func(name string, offset uint64, thread event.ThreadID) Field {
 		return Field{Name: name, Offset: offset, Size: 8, Uses: []Use{{Thread: thread, Write: true}}}

@@ -1,4 +1,4 @@
 package sharing
 
-// Cost is the number of bus transactions that sharing brought about.
+// Cost returns the number of bus transactions that sharing caused.
 func (v *Variable) Cost() uint64 { return v.Counts.Coherence + v.Counts.Upgrades }

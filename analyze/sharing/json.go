@@ -9,8 +9,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// JSONVersion is the version of the JSON form (docs/sharing.schema.json).
-// Members may be added to it; none is taken away or changes its meaning.
+// JSONVersion is the version of the JSON form (docs/sharing.schema.json). Members may be
+// added to it, but none is removed or changes its meaning.
 const JSONVersion = 1
 
 type jsonReport struct {
@@ -47,12 +47,12 @@ type jsonMachine struct {
 }
 
 type jsonSummary struct {
-	Variables   int    `json:"variables"` // shown and not
+	Variables   int    `json:"variables"` // including those that are not shown
 	Lines       int    `json:"lines"`
 	Dropped     uint64 `json:"dropped_lines"`
 	Touched     uint64 `json:"touched_lines"`
 	SharedLines uint64 `json:"shared_lines"`
-	// Variables below the threshold, in percent of what all cost.
+	// Variables below the threshold, in percent of the total cost.
 	Below     int     `json:"variables_below_threshold"`
 	Threshold float64 `json:"threshold"`
 }
@@ -186,8 +186,8 @@ func jsonOfCost(w *archinfo.WordCounts) jsonCost {
 		w.Upgrades, w.InvalidationsSent, w.InvalidationsReceived}
 }
 
-// WriteJSON writes the report in its JSON form, version 1, as
-// docs/sharing.schema.json describes it, indented by two spaces.
+// WriteJSON writes the report in its JSON form, version 1, as docs/sharing.schema.json
+// describes it, with an indentation of two spaces.
 func (r *Report) WriteJSON(w io.Writer) error {
 	c := &r.Summary.Config
 	out := jsonReport{

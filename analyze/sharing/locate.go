@@ -12,7 +12,7 @@ import (
 	"hindsight/tracefmt/archinfo"
 )
 
-// builder names lines.
+// builder finds the names of lines.
 type builder struct {
 	s      *archinfo.Summary
 	img    Image
@@ -20,22 +20,22 @@ type builder struct {
 	groups map[groupKey]*group
 }
 
-// group is a variable: its words, in the lines that it has a part in.
+// group is a variable: its words, in the lines that contain a part of it.
 type group struct {
-	object place.Location // of its first word that was located
-	parts  []part         // that cost most, first
+	object place.Location // of its first word that has a name
+	parts  []part         // the most expensive first
 	blocks map[uint64]bool
 	words  archinfo.WordCounts
 }
 
-// cost is the number of bus transactions of its words.
+// cost returns the number of bus transactions of its words.
 func (g *group) cost() uint64 { return g.words.Coherence + g.words.Upgrades }
 
-// part are words of a line that are in one variable.
+// part has the words of a line that are in one variable.
 type part struct {
 	*line
 	key   groupKey
-	words []int // places in Line.Words
+	words []int // indexes into Line.Words
 	cost  uint64
 }
 
@@ -45,23 +45,23 @@ type groupKey struct {
 	a, b uint64
 }
 
-// line is a line with what lies in it.
+// line is a line with the objects in it.
 type line struct {
 	*archinfo.Line
 	spans []span
 }
 
-// span is a stretch of granules of a line that are in one object.
+// span is a range of granules of a line that are in one object.
 type span struct {
-	first, last int // granules
+	first, last int // numbers of granules
 	key         groupKey
 	loc         place.Location
 }
 
-// inside matches how far into the smallest part of a variable an address is.
+// inside matches the offset of an address within the smallest part of a variable.
 var inside = regexp.MustCompile(`\+[0-9]+$`)
 
-// locate finds out what lies in the lines, each at the moment of its last
+// locate finds out which objects are in the lines, each at the moment of its last
 // transaction, and groups them.
 func (b *builder) locate(ctx context.Context, tls uint64) error {
 	order := make([]*archinfo.Line, 0, len(b.s.Lines))
@@ -96,8 +96,8 @@ func (b *builder) locate(ctx context.Context, tls uint64) error {
 	return nil
 }
 
-// add cuts a line into spans and assigns each of its words to the group of the
-// span that it begins in.
+// add cuts a line into spans, and assigns each of its words to the group of the span in
+// which it begins.
 func (b *builder) add(al *archinfo.Line, memory *place.Map) {
 	l := &line{Line: al}
 	touched := uint64(0)
@@ -146,8 +146,7 @@ func (b *builder) add(al *archinfo.Line, memory *place.Map) {
 	}
 }
 
-// spanOf returns the first span that holds something of a word, else the first
-// of all.
+// spanOf returns the first span that contains a part of a word, or else the first span.
 func (l *line) spanOf(word int, granule uint64) *span {
 	first := word * 8 / int(granule)
 	last := (word*8 + 7) / int(granule)
@@ -159,9 +158,8 @@ func (l *line) spanOf(word int, granule uint64) *span {
 	return &l.spans[0]
 }
 
-// key tells objects apart: a global by its symbol, a heap block by where it was
-// allocated and its size, thread-local variables by name and thread, a stack by
-// its thread.
+// key identifies an object: a global by its symbol, a heap block by its size and where it
+// was allocated, thread-local variables by name and thread, a stack by its thread.
 func (b *builder) key(loc *place.Location) groupKey {
 	switch loc.Kind {
 	case place.Heap:
@@ -177,8 +175,8 @@ func (b *builder) key(loc *place.Location) groupKey {
 	return groupKey{place.Unknown, "", loc.Address &^ (b.s.Config.Line - 1), 0}
 }
 
-// fields cuts the touched part of a line into stretches of one name that the
-// same threads used alike.
+// fields cuts the touched part of a line into ranges with one name that the same threads
+// used in the same way.
 func (b *builder) fields(l *line) []Field {
 	var out []Field
 	g := b.s.Config.Granule
@@ -202,12 +200,12 @@ func (b *builder) fields(l *line) []Field {
 	return joined(out)
 }
 
-// element is the path of an element of an array, or of a part of one: what
-// comes before the last subscript, the subscript, what comes after it.
+// element splits the path of an element of an array, or of a part of one: what comes
+// before the last subscript, the subscript, and what comes after it.
 var element = regexp.MustCompile(`^(.*)\[([0-9]+)\]([^\[]*)$`)
 
-// joined makes one field of neighbouring elements that were used alike, as
-// grid[32..35].
+// joined merges neighbouring elements that were used in the same way into one field, such
+// as grid[32..35].
 func joined(fields []Field) []Field {
 	var out []Field
 	for first := 0; first < len(fields); {
@@ -229,7 +227,7 @@ func joined(fields []Field) []Field {
 	return out
 }
 
-// name is the path of the smallest part at addr; "" for memory without names.
+// name returns the path of the smallest part at addr, or "" for memory without a name.
 func (b *builder) name(s *span, addr uint64) string {
 	switch s.loc.Kind {
 	case place.Heap, place.Stack:

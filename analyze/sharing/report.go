@@ -15,14 +15,14 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Trace is what is needed of a trace. *cdr.Trace is one.
+// Trace is what Build needs of a trace. *cdr.Trace implements it.
 type Trace interface {
 	Threads() []cdr.Thread
 	Events() iter.Seq2[format.Event, error]
 	EventStack(th event.ThreadID, index uint64) ([]uint64, error)
 }
 
-// Image names code and data. *image.Space is one.
+// Image names code and data. *image.Space implements it.
 type Image interface {
 	Object(addr uint64) (image.Symbol, uint64, bool)
 	ObjectPathSize(addr, size uint64) string
@@ -31,12 +31,12 @@ type Image interface {
 	User(pc uint64) bool
 }
 
-// Info says what was run.
+// Info describes the run.
 type Info struct {
 	Version      string // of this tool
-	File         string // the trace
+	File         string // name of the trace
 	Program      string
-	Args         []string // without the program
+	Args         []string // without the program's name
 	Threads      int
 	Instructions uint64
 	Seed         uint64
@@ -46,28 +46,28 @@ type Info struct {
 
 // Options of [Build].
 type Options struct {
-	Top     int    // variables in the report; 0 means 10, negative means all
+	Top     int    // number of variables in the report; 0 means 10, negative means all
 	TLSSize uint64 // bytes of a thread's thread-local variables
-	// Threshold is how much of what all sharing cost, in percent, a variable must
-	// have cost to be in the report. 0: all are.
+	// Threshold is the percentage of the cost of all sharing below which a variable is
+	// not in the report. 0 means that all are.
 	Threshold float64
 }
 
-// DefaultTop is how many variables a report has, and DefaultThreshold how many
-// percent of the cost each of them has at least.
+// DefaultTop is the number of variables in a report, and DefaultThreshold the least
+// percentage of the cost that each of them has.
 const (
 	DefaultTop       = 10
 	DefaultThreshold = 1
 )
 
-// Verdict says of which nature the sharing is.
+// Verdict is the nature of the sharing.
 type Verdict string
 
 const (
-	False    Verdict = "false"    // nine of ten coherence misses at least were false sharing
-	True     Verdict = "true"     // nine of ten were true sharing
+	False    Verdict = "false"    // at least nine of ten coherence misses were false sharing
+	True     Verdict = "true"     // at least nine of ten were true sharing
 	Mixed    Verdict = "mixed"    // in between
-	Handover Verdict = "handover" // there were none: lines changed hands without coming back
+	Handover Verdict = "handover" // there were none: lines moved from thread to thread and did not return
 )
 
 // Protocol says which coherence protocol suits.
@@ -81,20 +81,20 @@ const (
 
 // Frame is a place in the source.
 type Frame struct {
-	Function string // "" if unknown
-	File     string // last element of its path, "" if unknown
-	Line     int    // from 1, 0 if unknown
+	Function string // or "" if unknown
+	File     string // last element of its path, or "" if unknown
+	Line     int    // from 1, or 0 if unknown
 	PC       uint64
 	User     bool
 }
 
-// Location is the variable, or what else the memory is.
+// Location describes the memory.
 type Location struct {
 	Kind    string // global, heap, stack, tls or unknown
-	Name    string // of the variable; of a heap block: the function that allocated it; "" if unknown
+	Name    string // of the variable; for a heap block, the function that allocated it; or "" if unknown
 	Address uint64 // where the variable, the block or the line begins
-	Size    uint64 // bytes, 0 if unknown
-	Blocks  int    // heap: blocks of this size from this place that were shared
+	Size    uint64 // bytes, or 0 if unknown
+	Blocks  int    // heap: number of shared blocks of this size that were allocated at this place
 	Thread  event.ThreadID
 	Stack   []Frame // heap: where it was allocated
 	Freed   bool    // heap
@@ -106,23 +106,23 @@ type Use struct {
 	Read, Write bool
 }
 
-// Field is a stretch of a line that the same threads used in the same way.
+// Field is a range of a line that the same threads used in the same way.
 type Field struct {
-	Name    string // "" if unknown
+	Name    string // or "" if unknown
 	Address uint64
 	Offset  uint64 // in the line
 	Size    uint64 // bytes
 	Uses    []Use
 }
 
-// Line is a line that a variable has a part in, with all that lies in it.
+// Line is a line that contains a part of a variable, with everything in it.
 type Line struct {
-	archinfo.Line // what the whole line cost
+	archinfo.Line // cost of the whole line
 	Verdict       Verdict
 	Fields        []Field
 }
 
-// Site is a source line that brought about bus transactions.
+// Site is a source line that caused bus transactions.
 type Site struct {
 	Frame
 	Threads          []event.ThreadID
@@ -138,9 +138,9 @@ type Variable struct {
 	Verdict  Verdict
 	Counts   archinfo.WordCounts // of its words, summed up
 	Protocol Protocol
-	Lines    []Line // that cost most, first; at most maxLines
+	Lines    []Line // the most expensive first; at most maxLines
 	More     int    // further lines
-	Sites    []Site // that cost most, first; at most maxSites
+	Sites    []Site // the most expensive first; at most maxSites
 	Advice   []string
 }
 
@@ -149,18 +149,18 @@ const (
 	maxSites = 8
 )
 
-// Report is what was found, named.
+// Report is what was found, with names.
 type Report struct {
 	Info      Info
 	Summary   *archinfo.Summary
 	Total     archinfo.HartCounts
-	Variables []Variable // that cost most, first
+	Variables []Variable // the most expensive first
 	More      int        // further variables
-	Below     int        // and those that cost less than the threshold
-	Threshold float64    // in percent of what all cost
+	Below     int        // number of those whose cost is below the threshold
+	Threshold float64    // in percent of the total cost
 }
 
-// Build names what is in a summary.
+// Build adds names to a summary.
 func Build(ctx context.Context, s *archinfo.Summary, t Trace, img Image, info Info, opts Options) (*Report, error) {
 	b := &builder{s: s, img: img, trace: t, groups: map[groupKey]*group{}}
 	if err := b.locate(ctx, opts.TLSSize); err != nil {
@@ -212,7 +212,7 @@ func total(sum, h *archinfo.HartCounts) {
 	}
 }
 
-// variable names a group.
+// variable describes a group.
 func (b *builder) variable(g *group) (Variable, error) {
 	v := Variable{Counts: g.words, Verdict: verdict(g.words.TrueSharing, g.words.FalseSharing)}
 	v.Protocol = suits(&v.Counts)
@@ -255,12 +255,12 @@ func suits(w *archinfo.WordCounts) Protocol {
 	return Either
 }
 
-// sites sums the sites of a group up by source line.
+// sites sums up the sites of a group by source line.
 func (b *builder) sites(g *group) []Site {
 	type key struct {
 		function, file string
 		line           int
-		pc             uint64 // when the line is unknown
+		pc             uint64 // if the line is unknown
 		write          bool
 	}
 	at := map[key]int{}
@@ -303,7 +303,7 @@ func (b *builder) frame(pc uint64) Frame {
 	return out
 }
 
-// location names what a group is.
+// location describes the memory of a group.
 func (b *builder) location(g *group) (Location, error) {
 	o := &g.object
 	loc := Location{Kind: "unknown", Address: g.parts[0].Address}

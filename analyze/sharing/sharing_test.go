@@ -25,7 +25,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// fakeImage is a program with a few variables and a line every 4 bytes.
+// fakeImage is a program with a few variables, and a line every 4 bytes.
 type fakeImage struct{}
 
 var objects = []image.Symbol{
@@ -80,8 +80,8 @@ func (m fakeImage) Frames(pc uint64) []image.Frame {
 	return []image.Frame{{Function: "worker", File: "/src/pool.c", Line: int(pc-0x1000)/4 + 1}}
 }
 
-// fakeTrace has a main thread and two others, a heap block that is freed and
-// allocated again at another place, and thread-local variables.
+// fakeTrace has a main thread and two others, a heap block that is freed and allocated
+// again elsewhere, and thread-local variables.
 type fakeTrace struct{ err error }
 
 const tlsSize = 64
@@ -118,7 +118,7 @@ func (fakeTrace) EventStack(th event.ThreadID, index uint64) ([]uint64, error) {
 	return []uint64{0x2100, 0x1000 + 0x10*uint64(th) + 4*index, 0x3100}, nil
 }
 
-// touched makes a line: each thread reads and writes its granules.
+// touched returns a line whose granules each thread reads and writes.
 func touched(addr uint64, last uint64, words []archinfo.Word, uses ...archinfo.Touch) archinfo.Line {
 	l := archinfo.Line{Address: addr, Threads: uses, Words: words, Last: last}
 	for i, w := range words {
@@ -164,13 +164,13 @@ func fakeSummary() *archinfo.Summary {
 			// Borders between the threads' parts of a large array.
 			touched(0x9100, 4, []archinfo.Word{word(3, 0, 9, 3, 3)}, t(1, bytesOf(0, 32), bytesOf(0, 32)), t(2, bytesOf(32, 32), bytesOf(32, 32))),
 			touched(0x9200, 4, []archinfo.Word{word(3, 0, 8, 3, 3)}, t(1, bytesOf(0, 32), bytesOf(0, 32)), t(2, bytesOf(32, 32), bytesOf(32, 32))),
-			// One address, two heap blocks in turn: the first 64 bytes long.
+			// One address with two heap blocks in turn, the first 64 bytes long.
 			touched(0x20000, 3, []archinfo.Word{word(0, 7, 0, 5, 2)}, t(0, 0, 0xff), t(1, 0xff, 0)),
-			// A stack, thread-local storage, memory that nothing is known of.
+			// A stack, thread-local storage, and unknown memory.
 			touched(0x65000, 7, []archinfo.Word{word(2, 0, 3, 2, 2)}, t(1, bytesOf(16, 4), bytesOf(16, 4)), t(2, 0, bytesOf(20, 4))),
 			touched(0x71000, 7, []archinfo.Word{word(1, 2, 0, 2, 2)}, t(1, bytesOf(8, 8), bytesOf(8, 8)), t(2, bytesOf(8, 8), 0)),
 			touched(0xf0000, 7, []archinfo.Word{{Index: 0, WordCounts: archinfo.WordCounts{Upgrades: 1, InvalidationsSent: 1}}}, t(1, 1, 1), t(2, 1, 0)),
-			// Invalidated, but nobody came back.
+			// Invalidated, but no thread used it afterwards.
 			touched(0x8100, 4, []archinfo.Word{{Index: 0}}, t(1, 1, 1), t(2, 0, 1)),
 		},
 		Touched: 400, SharedLines: 30, Dropped: 12,
@@ -223,7 +223,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestThreshold: what is left out is what costs less, and is counted.
+// TestThreshold checks that the variables that are left out are those that cost less, and
+// that they are counted.
 func TestThreshold(t *testing.T) {
 	all := fakeReport(t, fakeSummary(), -1)
 	cost := uint64(0)
@@ -307,7 +308,7 @@ func TestNames(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
-	// The block that was there at the time of the transactions, not the next.
+	// The block that was there at the time of the transactions, not the next one.
 	if l := r.Variables[5].Location; l.Size != 64 || l.Thread != 0 {
 		t.Errorf("heap block %+v", l)
 	}
@@ -330,13 +331,13 @@ func TestNames(t *testing.T) {
 func TestBrokenTrace(t *testing.T) {
 	bad := errors.New("bad block")
 	s := fakeSummary()
-	s.Lines[0].Last = 1 << 40 // wants all events
+	s.Lines[0].Last = 1 << 40 // needs all events
 	if _, err := Build(t.Context(), s, fakeTrace{bad}, fakeImage{}, Info{}, Options{}); !errors.Is(err, bad) {
 		t.Errorf("error %v", err)
 	}
 }
 
-// FuzzBuild names whatever a summary says.
+// FuzzBuild adds names to any summary.
 func FuzzBuild(f *testing.F) {
 	f.Add(fakeSummary().Encode())
 	odd := &archinfo.Summary{Config: archinfo.Config{Line: 16, Granule: 16}, Harts: make([]archinfo.HartCounts, 1)}

@@ -13,8 +13,8 @@ import (
 
 const (
 	width     = 100 // columns of the text form
-	textLines = 3   // lines of a variable that it shows
-	maxFields = 8   // fields of a line that it shows
+	textLines = 3   // number of lines of a variable that it shows
+	maxFields = 8   // number of fields of a line that it shows
 )
 
 // WriteText writes the report for people, in at most 100 columns.
@@ -50,7 +50,7 @@ func (w *writer) line(format string, args ...any) {
 	fmt.Fprintln(w.w, strings.TrimRight(s, " "))
 }
 
-// wrapped writes a paragraph, its lines after the first indented.
+// wrapped writes a paragraph with a hanging indent.
 func (w *writer) wrapped(first, text string) {
 	at := first
 	for _, word := range strings.Fields(text) {
@@ -142,7 +142,7 @@ func (w *writer) cacheLine(l *Line) {
 	}
 }
 
-// useText says who did what: T1 T3 write, T2 read.
+// useText says which threads did what: T1 T3 write, T2 read.
 func useText(uses []Use) string {
 	var out []string
 	for _, op := range []Use{{Read: true, Write: true}, {Write: true}, {Read: true}} {

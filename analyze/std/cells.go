@@ -1,16 +1,16 @@
 package std
 
-// cells cuts memory into the variables of the text: pieces of 8-byte granules
-// that every access takes whole or not at all, so that two accesses have a
-// byte in common if and only if they have a variable in common. Only granules
-// that are not always accessed whole take memory.
+// cells divides memory into the variables of the text. These are pieces of 8-byte
+// granules that every access accesses whole or not at all, so that two accesses have a
+// common byte if and only if they have a common variable. Only granules that are not
+// always accessed whole take memory.
 type cells struct {
-	cuts map[uint64]uint8 // bit i: a variable begins at byte i, other than 0
+	cuts map[uint64]uint8 // bit i: a variable begins at byte i; bit 0 is not used
 }
 
 func newCells() *cells { return &cells{cuts: map[uint64]uint8{}} }
 
-// cut notes an access of size bytes.
+// cut adds an access of size bytes.
 func (c *cells) cut(addr, size uint64) {
 	if addr&7 == 0 && size == 8 {
 		return
@@ -26,12 +26,12 @@ func (c *cells) cut(addr, size uint64) {
 type piece struct {
 	at     uint64
 	size   uint8
-	atomic bool // it belongs to an atomic variable, in the life that is looked at
+	atomic bool // it belongs to an atomic variable, in the current life
 }
 
-// granules calls yield with the pieces that an access of size bytes at addr
-// takes, those of each granule together and in order. The slice is the caller's
-// until the next call only.
+// granules calls yield with the pieces that an access of size bytes at addr accesses,
+// those of each granule together and in order. The slice is only valid until the next
+// call.
 func (c *cells) granules(addr, size uint64, yield func(pieces []piece) error) error {
 	end := addr + size
 	var room [8]piece

@@ -5,34 +5,34 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// speller finds, event by event, how happens-before is said in STD. It does
-// the same on both walks along S_synch: the first learns which events others
-// must hear of, the second writes.
+// speller finds, event by event, how to express happens-before in STD. It works in the
+// same way on both walks along S_synch: the first learns which events others must know
+// of, and the second writes.
 //
-// Mutexes that are used as STD demands are locks, Create and Join are fork and
-// join. Every other edge is a message: a separate lock, which the one event
-// takes and releases and then the other. It orders these two and nothing
-// else. Which messages are needed is read off the vector clocks: what a strand
-// has learnt at an event, and the STD text would not have told it, it gets from
-// the events that ended those epochs.
+// Mutexes that are used as STD requires are locks. Create and Join are fork and join.
+// Every other edge is a message: a separate lock, which first one event takes and
+// releases, and then the other. It orders these two and nothing else. The vector clocks
+// show which messages are needed: if a strand learns of an epoch at an event, and the STD
+// text would not order that epoch before it, the strand needs a message from the event
+// that ended the epoch.
 type speller struct {
 	order   *hb.Order
-	known   []hb.Clock // by strand: what the text has told it
+	known   []hb.Clock // by strand: what the text orders before it
 	mutexes map[uint64]*mutex
-	places  hb.Places // of mutexes
-	names   uint64    // of mutexes so far
+	places  hb.Places // that have mutexes
+	names   uint64    // number of mutexes so far
 	forked  map[event.ThreadID]bool
 	ended   map[event.ThreadID]bool
-	// outbox are the messages to send when a strand's epoch ends; sent by the
-	// first walk for the second. count numbers messages in both.
-	outbox *outbox // nil in the second
+	// outbox are the messages to send when a strand's epoch ends, which the first walk
+	// finds for the second. count numbers messages in both.
+	outbox *outbox // nil in the second walk
 	count  uint64
 }
 
 // mutex is a mutex since its initialisation, or since its memory began a life.
 type mutex struct {
 	name  uint64
-	plain bool // has only been used as STD demands
+	plain bool // has only been used as STD requires
 	held  bool
 	owner event.StrandID // strand
 }
@@ -41,12 +41,12 @@ func newSpeller(order *hb.Order, outbox *outbox) *speller {
 	return &speller{order: order, mutexes: map[uint64]*mutex{}, forked: map[event.ThreadID]bool{}, ended: map[event.ThreadID]bool{}, outbox: outbox}
 }
 
-// spelled is what an event is in STD.
+// spelled is the STD form of an event.
 type spelled struct {
-	strand event.StrandID // that does it
+	strand event.StrandID // the strand that executes it
 	epoch  uint64         // of the strand
-	// hear are messages, told those of which the event is the sender (found by
-	// the second walk only); other is a lock or thread.
+	// hear are the messages that it receives, and told those that it sends (only the
+	// second walk finds these). other is a lock or thread.
 	hear  []uint64
 	op    Op
 	hasOp bool
@@ -54,8 +54,8 @@ type spelled struct {
 	tell  []letter
 }
 
-// acquired takes the first half of the next event: that which orders it after
-// others, and which the order has taken.
+// acquired processes the first half of the next event, which orders it after others. The
+// order has already applied it.
 func (s *speller) acquired(t event.ThreadID, e *event.Event, out *spelled) {
 	*out = spelled{hear: out.hear[:0]}
 	strand := s.order.Strand(t)
@@ -74,8 +74,7 @@ func (s *speller) acquired(t event.ThreadID, e *event.Event, out *spelled) {
 			s.learn(strand, clock)
 		}
 	case event.Join:
-		// What a thread did ends with its ThreadEnd, so that join says neither
-		// more nor less.
+		// What a thread did ends with its ThreadEnd, so join means exactly that.
 		if child := event.ThreadID(e.Obj); s.ended[child] {
 			out.op, out.hasOp, out.other = Join, true, e.Obj
 			s.learn(strand, s.known[child.Strand()])
@@ -112,9 +111,8 @@ func (s *speller) learnOne(strand, of event.StrandID, epoch uint64) {
 	(*c)[of] = max((*c)[of], epoch)
 }
 
-// released takes the second half: that which orders others after the event, and
-// which the order has taken. Give is what the second walk found to be told, by
-// epochs.
+// released processes the second half, which orders others after the event. The order has
+// already applied it. give is what the second walk found to be sent, by epochs.
 func (s *speller) released(t event.ThreadID, e *event.Event, give *outbox, out *spelled) {
 	strand := out.strand
 	switch e.Kind {
@@ -131,7 +129,7 @@ func (s *speller) released(t event.ThreadID, e *event.Event, give *outbox, out *
 		if !s.forked[child] && e.Obj < event.MaxThreads {
 			s.forked[child] = true
 			out.op, out.hasOp, out.other = Fork, true, e.Obj
-			s.learn(child.Strand(), s.known[strand]) // which is its clock at the event
+			s.learn(child.Strand(), s.known[strand]) // its clock at the event
 		}
 	case event.ThreadEnd:
 		s.ended[t] = strand == t.Strand()

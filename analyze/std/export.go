@@ -18,11 +18,11 @@ import (
 // ErrTrace is wrapped by errors about traces that contradict themselves.
 var ErrTrace = replay.ErrTrace
 
-// Options of an export. The zero value exports every access.
+// Options of an export. With the zero value, it exports every access.
 type Options struct {
-	// Program tells the user's code and variables from those of libraries;
-	// accesses that are not the program's business are left out. nil:
-	// everything is the user's.
+	// Program distinguishes the user's code and variables from those of libraries.
+	// Accesses that are not the program's business are left out. With nil, everything is
+	// the user's.
 	Program place.Program
 	// TLSSize is the size in bytes of a thread's thread-local variables.
 	TLSSize uint64
@@ -31,12 +31,12 @@ type Options struct {
 // Stats says what an export wrote.
 type Stats struct {
 	Lines    uint64
-	Accesses uint64 // that were exported; each is a line or more
+	Accesses uint64 // that were exported, in one or more lines each
 	Left     uint64 // accesses left out: of libraries to their own data, and to atomic variables
-	Messages uint64 // edges that are written as a separate lock
+	Messages uint64 // edges that are written as separate locks
 }
 
-// Source is the recorded run. *cdr.Trace is one.
+// Source is the recorded run. *cdr.Trace implements it.
 type Source interface {
 	Threads() []cdr.Thread
 	Site(format.SiteID) format.Site
@@ -44,10 +44,10 @@ type Source interface {
 	Steps(event.ThreadID) iter.Seq2[cdr.Step, error]
 }
 
-// Export writes the run as STD text. It walks the trace twice and holds no part
-// of it: its memory is bounded by the memory that the program touched in parts
-// of granules, its live objects, and 16 bytes for each edge of happens-before
-// that is no mutex's.
+// Export writes the run as STD text. It walks over the trace twice and holds no part of
+// it in memory. Its memory is proportional to the memory that the program touched in
+// parts of granules, to the program's live objects, and to the edges of happens-before
+// that are not a mutex's (16 bytes each).
 func Export(ctx context.Context, w io.Writer, src Source, opts Options) (Stats, error) {
 	x := &exporter{src: src, opts: opts, business: replay.NewBusiness(opts.Program), cells: newCells()}
 	return x.export(ctx, w)
@@ -87,7 +87,7 @@ type exporter struct {
 	cells    *cells
 	run      *replay.Walk
 	spell    *speller
-	said     spelled // the present event
+	said     spelled // the current event
 	give     *outbox
 	own      own
 	lives    *lives
@@ -100,7 +100,7 @@ type exporter struct {
 	lastAt    uint64
 }
 
-// listen finds which messages are needed.
+// listen finds out which messages are needed.
 func (x *exporter) listen(ctx context.Context) (*outbox, error) {
 	give := &outbox{}
 	run := x.survey.Walk(replay.Options{TLSSize: x.opts.TLSSize})
@@ -125,7 +125,7 @@ func (x *exporter) listen(ctx context.Context) (*outbox, error) {
 	return give, err
 }
 
-// cut finds where variables begin and end.
+// cut finds out where variables begin and end.
 func (x *exporter) cut(ctx context.Context) error {
 	for _, th := range x.src.Threads() {
 		n, turn, index := 0, 0, uint64(0)
@@ -160,8 +160,8 @@ func (x *exporter) cut(ctx context.Context) error {
 	})
 }
 
-// lines writes the text, accesses in the order in which they were executed, as
-// far as the run knows.
+// lines writes the text, with accesses in the order in which they were executed, as far
+// as the run knows it.
 func (x *exporter) lines(ctx context.Context) error {
 	x.run = x.survey.Walk(replay.Options{TLSSize: x.opts.TLSSize, Parts: true})
 	x.spell = newSpeller(x.run.Order, nil)
@@ -299,7 +299,7 @@ func (x *exporter) done(ev *format.Event) error {
 	return nil
 }
 
-// access writes an access that an event is.
+// access writes an event that is an access.
 func (x *exporter) access(u *replay.Unit, a *replay.Access) error {
 	if a.Size == 0 || a.Address+a.Size < a.Address || x.foreign(a.PC, a.Address) {
 		return nil
@@ -324,8 +324,8 @@ func (x *exporter) atomic(addr uint64, life uint32) bool {
 	return x.survey.Atomic.In(addr>>3, uint64(life))>>(addr&7)&1 != 0
 }
 
-// plain are the pieces that belong to no atomic variable in a life of their
-// granule. The slice is the caller's until the next call only.
+// plain returns the pieces that do not belong to an atomic variable in a life of their
+// granule. The slice is only valid until the next call.
 func (x *exporter) plain(pieces []piece, life uint32) []piece {
 	x.some = x.some[:0]
 	for _, p := range pieces {
@@ -336,8 +336,8 @@ func (x *exporter) plain(pieces []piece, life uint32) []piece {
 	return x.some
 }
 
-// touch writes the lines about an access to pieces of a granule, in one of its
-// lives, or of those parts of it that stand for the strand's accesses.
+// touch writes the lines about an access to pieces of a granule in one of its lives, or
+// the lines about those parts of the granule that stand for the strand's accesses.
 func (x *exporter) touch(t event.ThreadID, strand event.StrandID, op Op, pieces []piece, life uint32, pc uint64) error {
 	group := group{strand, op, pc, pieces[0].at >> 3, life, -1, -1}
 	if parts, err := x.own.parts(t, strand, pieces[0].at>>3, func(a, b int) error {
@@ -349,7 +349,7 @@ func (x *exporter) touch(t event.ThreadID, strand event.StrandID, op Op, pieces 
 	return x.write(&group, pieces)
 }
 
-// group is what lines of one access to a granule have in common.
+// group is what the lines of one access to a granule have in common.
 type group struct {
 	strand  event.StrandID
 	op      Op
@@ -359,9 +359,9 @@ type group struct {
 	a, b    int // as in own.parts, or -1
 }
 
-// write writes the lines of an access to a granule. An import makes one access
-// of lines of a group in rising order; where that would join two accesses, a
-// line about a variable that only the strand reads separates them.
+// write writes the lines of an access to a granule. An import joins consecutive lines of
+// a group in rising order to one access. Where that would join two accesses, a line about
+// a variable that only the strand reads separates them.
 func (x *exporter) write(g *group, pieces []piece) error {
 	if x.lastGroup == *g && x.lastAt < pieces[0].at {
 		x.begin(g.strand, Read)
@@ -376,7 +376,7 @@ func (x *exporter) write(g *group, pieces []piece) error {
 		x.begin(g.strand, g.op)
 		kind := byte('V')
 		if p.atomic {
-			kind = 'F' // of frees the text has only that they race with each other
+			kind = 'F' // of frees, the text only has that they race with each other
 		}
 		x.line = append(x.line, kind)
 		x.line = strconv.AppendUint(x.line, p.at, 16)
@@ -411,10 +411,10 @@ func (x *exporter) sync(strand event.StrandID, op Op, other, pc uint64) error {
 	return x.end(pc)
 }
 
-// message writes a strand's part of a message: a critical section of a lock of
-// its own, in which the sender writes a variable of its own and the receiver
-// reads it. Detectors that let critical sections change places unless they
-// conflict keep the two in order.
+// message writes a strand's part of a message: a critical section of a separate lock, in
+// which the sender writes a separate variable and the receiver reads it. Detectors that
+// let critical sections change places unless they conflict therefore keep the two in
+// order.
 func (x *exporter) message(strand event.StrandID, op Op, number, pc uint64) error {
 	for _, part := range [3]struct {
 		op   Op

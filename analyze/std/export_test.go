@@ -2,7 +2,7 @@ package std
 
 import "strconv"
 
-// Append adds the line's text, with a line break, to b.
+// Append appends the line's text, with a line break, to b.
 func (l *Line) Append(b []byte) []byte {
 	b = append(b, l.Thread...)
 	b = append(b, '|')

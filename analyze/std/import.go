@@ -12,36 +12,36 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// What a text may hold, so that it cannot ask for all memory.
+// Limits of a text, so that it cannot claim all memory.
 const (
 	maxLine    = 1 << 12 // bytes
 	maxThreads = 1 << 15
 	maxNames   = 1 << 24 // variables and locks
-	maxCode    = 1 << 19 // locations, once for reads and once for writes
+	maxCode    = 1 << 19 // locations of reads, and separately of writes
 )
 
-// Where the objects of an imported run lie. Variables and locks take 8 bytes
-// each, in the order in which the text first names them.
+// The addresses of the objects of an imported run. Variables and locks take 8 bytes each,
+// in the order in which the text first names them.
 const (
 	firstVariable = 0x1_0000_0000
 	firstLock     = 0x8_0000_0000
 )
 
-// batchLength is how many blocks a batch holds at most.
+// batchLength is the largest number of blocks in a batch.
 const batchLength = 1 << 12
 
 // ErrTooLarge is wrapped by errors about texts with too many names.
 var ErrTooLarge = errors.New("more than an import takes")
 
-// Import reads an STD text and hands the run that it tells of to an observer,
-// which it finishes. Each access is a separate block with its location as its
-// address; the names of variables and locks are added to names, which must be
-// empty, before the observer finishes.
+// Import reads an STD text and passes the run that it describes to an observer, which it
+// finishes. Each access is a separate block whose address is the access's location.
+// Before it finishes the observer, Import adds the names of variables and locks to names,
+// which must be empty.
 //
-// Threads are numbered in the order in which the text names them. A thread ends
-// where it is first joined; an event of a thread that has been joined is an
-// error, as is a lock that is taken while another thread holds it or given back
-// by a thread that does not. Taking a lock again counts and does nothing else.
+// Threads are numbered in the order in which the text names them. A thread ends where it
+// is first joined. It is an error if a thread that was joined has an event, if a lock is
+// taken while another thread holds it, or if a thread releases a lock that it does not
+// hold. Taking a lock again is counted and has no other effect.
 func Import(ctx context.Context, r io.Reader, to event.Observer, names *Names) error {
 	return newImporter(to, names).read(ctx, r)
 }
@@ -89,15 +89,15 @@ func (m *importer) read(ctx context.Context, r io.Reader) error {
 	return m.to.Finish(event.Outcome{Threads: len(m.state), Insts: insts})
 }
 
-// Names are the names in a text, by what an import turned them into.
+// Names are the names in a text, by what an import converted them to.
 type Names struct {
 	Threads   []string // by thread
 	Variables []string // in order of address
 	Locks     []string
 }
 
-// Variable is the name of the variable at an address, and how far from its
-// start the address is.
+// Variable returns the name of the variable at an address, and the offset of the address
+// from its start.
 func (n *Names) Variable(addr uint64) (name string, start uint64, ok bool) {
 	for _, list := range []struct {
 		first uint64
@@ -123,7 +123,7 @@ type importer struct {
 	open      openAccess
 }
 
-// hold says who holds a lock, and how often it was taken again since.
+// hold says which thread holds a lock, and how often it has taken it again since.
 type hold struct {
 	owner event.ThreadID
 	again int
@@ -210,7 +210,7 @@ func (m *importer) thread(name []byte) (event.ThreadID, error) {
 	return t, nil
 }
 
-// turn makes the batch one of thread t, which begins if it has not.
+// turn makes the batch one of thread t, and begins t if necessary.
 func (m *importer) turn(t event.ThreadID) error {
 	if m.batch.Thread != t || len(m.batch.Blocks) >= batchLength {
 		if err := m.flush(); err != nil {
@@ -246,7 +246,7 @@ func (m *importer) event(e event.Event) error {
 	return m.flush()
 }
 
-// openAccess is an access of which more lines may follow.
+// openAccess is an access to which more lines may belong.
 type openAccess struct {
 	on       bool
 	thread   event.ThreadID
@@ -254,11 +254,11 @@ type openAccess struct {
 	write    bool
 	sized    bool   // the name says where in its granule the variable is
 	slot     uint64 // where the granule is
-	lo, hi   uint64 // bytes, in the granule
+	lo, hi   uint64 // bytes in the granule
 }
 
-// sized is the parts of the name of a variable that an export made: which bytes
-// of which granule it is, and the name of the granule.
+// sized has the parts of the name of a variable that an export wrote: which bytes of
+// which granule it is, and the name of the granule.
 func sized(name []byte) (granule []byte, lo, hi uint64, ok bool) {
 	at, rest, ok := bytes.Cut(name, []byte{':'})
 	if !ok || len(at) < 2 || at[0] != 'V' && at[0] != 'F' || len(rest) == 0 || rest[0] < '1' || rest[0] > '8' || len(rest) > 1 && rest[1] != '.' && rest[1] != '~' {
@@ -274,7 +274,7 @@ func sized(name []byte) (granule []byte, lo, hi uint64, ok bool) {
 	return append(granule, rest[1:]...), lo, hi, true
 }
 
-// slot is where a variable is, and which bytes there.
+// slot returns where a variable is, and which bytes it takes there.
 func (m *importer) slot(name []byte) (slot, lo, hi uint64, isSized bool, err error) {
 	granule, lo, hi, isSized := sized(name)
 	if !isSized {
@@ -282,14 +282,14 @@ func (m *importer) slot(name []byte) (slot, lo, hi uint64, isSized bool, err err
 	}
 	key := string(granule)
 	if isSized {
-		key += ":" // so that no other text's variable has it
+		key += ":" // so that no variable of another text has it
 	}
 	slot, err = address(m.variables, &m.names.Variables, firstVariable, key, granule)
 	return slot, lo, hi, isSized, err
 }
 
-// extends reports whether a line is a part of the open access: a further piece of
-// the same granule.
+// extends reports whether a line is a part of the open access: a further piece of the
+// same granule.
 func (m *importer) extends(t event.ThreadID, l *Line) bool {
 	o := &m.open
 	if !o.sized || o.thread != t || o.location != l.Location || o.write != (l.Op == Write) {
@@ -299,7 +299,7 @@ func (m *importer) extends(t event.ThreadID, l *Line) bool {
 	return err == nil && isSized && slot == o.slot && lo >= o.hi
 }
 
-// access begins an access, or adds a line to the one that is open.
+// access begins an access, or adds a line to the open one.
 func (m *importer) access(t event.ThreadID, l *Line) error {
 	slot, lo, hi, isSized, err := m.slot(l.Operand)
 	if err != nil {
@@ -313,7 +313,7 @@ func (m *importer) access(t event.ThreadID, l *Line) error {
 	return nil
 }
 
-// settle hands over the open access.
+// settle passes on the open access.
 func (m *importer) settle() error {
 	o := m.open
 	if !o.on {
@@ -345,7 +345,7 @@ func (m *importer) settle() error {
 	return nil
 }
 
-// address returns the address of what has a key, which is named when it is new.
+// address returns the address for a key. If the key is new, it gets the name.
 func address(known map[string]uint64, names *[]string, first uint64, key string, name []byte) (uint64, error) {
 	addr, ok := known[key]
 	if !ok {

@@ -9,10 +9,10 @@ import (
 	"hindsight/tracefmt"
 )
 
-// Imported is what reports name an imported run by.
+// Imported returns the names that reports use for an imported run.
 type Imported struct{ names Names }
 
-// ImportedNames returns the names of an imported run; nil when the trace is of a
+// ImportedNames returns the names of an imported run, or nil if the trace is of a
 // program.
 func ImportedNames(t *cdr.Trace) (*Imported, error) {
 	var f *Imported
@@ -32,21 +32,21 @@ func ImportedNames(t *cdr.Trace) (*Imported, error) {
 
 func location(pc uint64) string { return fmt.Sprintf("loc %d", pc) }
 
-// Func implements the names that reports ask for.
+// Func implements report.Image.
 func (f *Imported) Func(pc uint64) (image.Symbol, bool) {
 	return image.Symbol{Name: location(pc), Addr: pc, Size: 1}, true
 }
 
-// Lookup implements the names that reports ask for.
+// Lookup implements report.Image.
 func (f *Imported) Lookup(string) (image.Symbol, bool) { return image.Symbol{}, false }
 
-// Object implements the names that reports ask for.
+// Object implements report.Image.
 func (f *Imported) Object(addr uint64) (image.Symbol, uint64, bool) {
 	name, start, ok := f.names.Variable(addr)
 	return image.Symbol{Name: name, Addr: start, Size: 8}, addr - start, ok
 }
 
-// ObjectPathSize implements the names that reports ask for.
+// ObjectPathSize implements report.Image.
 func (f *Imported) ObjectPathSize(addr, _ uint64) string {
 	name, start, _ := f.names.Variable(addr)
 	if addr > start {
@@ -55,17 +55,17 @@ func (f *Imported) ObjectPathSize(addr, _ uint64) string {
 	return name
 }
 
-// TLSPath implements the names that reports ask for.
+// TLSPath implements report.Image.
 func (f *Imported) TLSPath(uint64, uint64) string { return "" }
 
-// TLSObject implements the names that reports ask for.
+// TLSObject implements report.Image.
 func (f *Imported) TLSObject(uint64, uint64) (image.Symbol, uint64, bool) {
 	return image.Symbol{}, 0, false
 }
 
-// User implements the names that reports ask for.
+// User implements report.Image.
 func (f *Imported) User(uint64) bool { return true }
 
-// Frames has none for calls that the text does not tell of: a thread begins
-// nowhere.
+// Frames returns no frame for a call that the text does not contain, because a thread
+// begins nowhere.
 func (f *Imported) Frames(pc uint64) []image.Frame { return []image.Frame{{Function: location(pc)}} }

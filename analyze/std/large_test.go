@@ -13,12 +13,12 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// long is a run that is nowhere in memory: threads that count under locks of
-// their own and meet at a barrier.
+// long is a run that is nowhere in memory: threads that count under their own locks and
+// meet at a barrier.
 type long struct{ threads, rounds int }
 
 const (
-	longLocks  = 20 // of a thread, one a section
+	longLocks  = 20 // locks of a thread, one for each section
 	longEvents = 2*longLocks + 2
 )
 
@@ -73,9 +73,9 @@ func (l long) Steps(t event.ThreadID) iter.Seq2[cdr.Step, error] {
 	}
 }
 
-// TestExportHoldsLittle counts what an export holds at the end of a run of
-// hundreds of thousands of accesses, and of one four times as long: the same,
-// but for the edges that are no mutex's.
+// TestExportHoldsLittle checks that at the end of a run of hundreds of thousands of
+// accesses an export holds as much memory as at the end of one four times as long, apart
+// from the edges that are not a mutex's.
 func TestExportHoldsLittle(t *testing.T) {
 	if event.MutexUnlock != event.MutexLock+1 {
 		t.Fatal("the made-up run relies on the numbers of events")
@@ -109,7 +109,7 @@ func TestExportHoldsLittle(t *testing.T) {
 	}
 }
 
-// counting is an observer that remembers the largest batch.
+// counting is an observer that records the largest batch.
 type counting struct{ blocks, events, batch int }
 
 func (c *counting) Define(b []event.Block) error { c.blocks += len(b); return nil }
@@ -120,7 +120,7 @@ func (c *counting) Batch(b *event.Batch) error {
 	return nil
 }
 
-// TestImportHoldsLittle counts what an import holds: names, and a batch.
+// TestImportHoldsLittle checks that an import only holds names and a batch.
 func TestImportHoldsLittle(t *testing.T) {
 	in, out := io.Pipe()
 	const lines = 300_000
@@ -146,7 +146,7 @@ func TestImportHoldsLittle(t *testing.T) {
 	}
 }
 
-// TestLineNumbers finds a mistake at any place of a long text.
+// TestLineNumbers checks the line number of an error at any place of a long text.
 func TestLineNumbers(t *testing.T) {
 	for _, at := range []int{1, 2, 4095, 4096, 4097, 9999} {
 		for _, bad := range []string{"T0|w(x|1", "T0|w(x)|18446744073709551616", "T0|join(T0)|1", "T0|rel(l)|1", "T0|w(" + strings.Repeat("x", maxLine) + ")|1", "\x00", "T0|W(x)|1", "T0|acq(\xff)|"} {

@@ -7,9 +7,9 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// late is the accesses that threads executed in segments that still go on. When
-// their memory begins a new life, they belong to that too, as docs/semantics.md
-// has it: only what begins after the end of a segment is apart from it.
+// late has the accesses that threads executed in segments that have not ended. When their
+// memory begins a new life, they also belong to that life (docs/semantics.md): only what
+// begins after the end of a segment is separate from it.
 type late struct {
 	threads map[event.ThreadID]map[uint64][]lateAccess // by granule
 	kept    int
@@ -21,8 +21,8 @@ type lateAccess struct {
 	op           Op
 }
 
-// maxLate bounds the accesses that are kept; of more, those to memory that begins
-// a new life before their segment ends may be missing in that life.
+// maxLate limits the accesses that are stored. If there are more, accesses to memory that
+// begins a new life before their segment ends may be missing in that life.
 const maxLate = 1 << 22
 
 func (l *late) add(t event.ThreadID, a lateAccess) {
@@ -47,8 +47,8 @@ func (l *late) close(t event.ThreadID) {
 	delete(l.threads, t)
 }
 
-// renewed calls again for the accesses to memory that begins a new life, thread
-// by thread, in order of address.
+// renewed calls again for the accesses to memory that begins a new life, thread by
+// thread, in order of address.
 func (l *late) renewed(addr, size uint64, again func(t event.ThreadID, a *lateAccess) error) error {
 	if l.kept == 0 || size == 0 || addr+size-1 < addr {
 		return nil

@@ -17,7 +17,7 @@ const (
 	Release
 	Fork
 	Join
-	Begin // of a block of code that is meant to be atomic: orders nothing
+	Begin // of a block of code that should be atomic: orders nothing
 	End
 	numOps
 )
@@ -31,19 +31,18 @@ func (o Op) String() string {
 	return "op?"
 }
 
-// Line is an event of an STD text. The names are bytes of the text that was
-// parsed.
+// Line is an event of an STD text. The names are parts of the text that was parsed.
 type Line struct {
 	Thread   []byte
 	Op       Op
-	Operand  []byte // empty in some lines of begin and end
+	Operand  []byte // empty in some begin and end lines
 	Location uint64
 }
 
-// ErrSyntax is wrapped by errors about lines that are no events.
+// ErrSyntax is wrapped by errors about lines that are not events.
 var ErrSyntax = errors.New("not an STD event")
 
-// ParseLine reads a line without its line break.
+// ParseLine parses a line without its line break.
 func ParseLine(text []byte) (Line, error) {
 	var l Line
 	thread, rest, ok := bytes.Cut(text, []byte{'|'})

@@ -6,27 +6,25 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// pageBits is the size of the pieces of memory whose lives are counted
-// together when a range covers all of one.
+// pageBits is the logarithm of the size of the pages of memory whose lives are counted
+// together if a range covers a whole page.
 const pageBits = 12
 
-// maxPages bounds the pages that one range is entered in (16 GiB).
+// maxPages limits the pages in which one range is entered (16 GiB).
 const maxPages = 1 << 22
 
-// lives counts how often each 8-byte granule has begun a new life, and what
-// began since the segment of each thread did. See docs/semantics.md, "Lives of
-// memory".
+// lives counts how often each 8-byte granule has begun a new life, and which lives have
+// begun since the segment of each thread did. See docs/semantics.md, "Lives of memory".
 type lives struct {
-	whole map[uint64]uint32           // by page: ranges that cover it
-	part  map[uint64]*[1 << 9]uint32  // by page: of its granules, ranges that cover a part of it
-	fresh map[event.ThreadID]*renewed // of threads with a segment open
+	whole map[uint64]uint32           // by page: number of ranges that cover it
+	part  map[uint64]*[1 << 9]uint32  // by page and granule: number of ranges that cover a part of the page
+	fresh map[event.ThreadID]*renewed // by thread with an open segment
 }
 
-// renewed are the ranges that began a new life since a moment, by page.
+// renewed has the ranges that began a new life since a moment, by page.
 type renewed map[uint64][]span
 
-// span is a range of granules, both ends included, that was renewed times
-// times.
+// span is a range of granules, both ends included, and the number of its renewals.
 type span struct {
 	lo, hi uint64
 	times  uint32
@@ -54,7 +52,7 @@ func (l *lives) open(t event.ThreadID) {
 	}
 }
 
-// close forgets a thread that has ended.
+// close removes a thread that has ended.
 func (l *lives) close(t event.ThreadID) { delete(l.fresh, t) }
 
 // renew begins a new life of the granules of a range.
@@ -86,8 +84,8 @@ func (l *lives) renew(addr, size uint64) {
 	}
 }
 
-// of returns the lives of a granule that a thread's present segment is in: from
-// that at its beginning to that at its end.
+// of returns the lives of a granule that a thread's current segment is in: from the one
+// at its beginning to the one at its end.
 func (l *lives) of(t event.ThreadID, granule uint64) (first, last uint32) {
 	const shift = pageBits - 3
 	p := granule >> shift
@@ -106,7 +104,7 @@ func (l *lives) of(t event.ThreadID, granule uint64) (first, last uint32) {
 	return first, last
 }
 
-// now returns the life of a granule at this moment, as that of an event is.
+// now returns the current life of a granule, which is that of an event.
 func (l *lives) now(granule uint64) uint32 {
 	_, last := l.of(math.MaxUint32, granule)
 	return last

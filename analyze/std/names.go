@@ -9,10 +9,10 @@ import (
 // ErrNames is wrapped by errors about damaged tables of names.
 var ErrNames = errors.New("damaged table of names")
 
-// namesPart is about how many bytes a part of an encoded table has.
+// namesPart is the approximate number of bytes in a part of an encoded table.
 const namesPart = 1 << 20
 
-// Encode returns the table in parts, for a trace to keep: lines of a letter and a
+// Encode returns the table in parts, for storage in a trace. Each line is a letter and a
 // name.
 func (n *Names) Encode() (parts [][]byte) {
 	var part []byte

@@ -7,19 +7,19 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// outbox is the messages that strands have to send, by the epochs that end when
-// they do: the first walk along S_synch learns them, the second sends them.
+// outbox has the messages that strands must send, by the epochs whose end sends them. The
+// first walk along S_synch finds them, and the second sends them.
 type outbox struct {
 	letters [][]letter // by strand
 	next    []int      // of letters, to send
 	missed  int        // epochs that never ended
 }
 
-// letter is a message of which the sender is known: 16 bytes for each edge that
-// is no mutex's is all that an export keeps of the length of a run.
+// letter is a message whose sender is known. These 16 bytes for each edge that is not a
+// mutex's are the only memory of an export that grows with the length of a run.
 type letter struct{ epoch, message uint64 }
 
-// put notes a message that strand s sends at the end of an epoch.
+// put adds a message that strand s sends at the end of an epoch.
 func (o *outbox) put(s event.StrandID, epoch, message uint64) {
 	for len(o.letters) <= int(s) {
 		o.letters = append(o.letters, nil)
@@ -27,7 +27,7 @@ func (o *outbox) put(s event.StrandID, epoch, message uint64) {
 	o.letters[s] = append(o.letters[s], letter{epoch, message})
 }
 
-// sort makes the outbox ready for take.
+// sort prepares the outbox for take.
 func (o *outbox) sort() {
 	o.next = make([]int, len(o.letters))
 	for _, list := range o.letters {
@@ -35,8 +35,8 @@ func (o *outbox) sort() {
 	}
 }
 
-// take returns the messages that strand s sends at the end of an epoch. A
-// strand's epochs rise.
+// take returns the messages that strand s sends at the end of an epoch. The epochs of a
+// strand must ascend.
 func (o *outbox) take(s event.StrandID, epoch uint64) []letter {
 	if int(s) >= len(o.letters) {
 		return nil
@@ -53,7 +53,7 @@ func (o *outbox) take(s event.StrandID, epoch uint64) []letter {
 	return list[from:o.next[s]]
 }
 
-// left is the number of messages that were not sent.
+// left returns the number of messages that were not sent.
 func (o *outbox) left() int {
 	n := o.missed
 	for s, list := range o.letters {

@@ -6,12 +6,11 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// own is the memory of which threads have a part for themselves: thread-local
-// variables, and parts of reductions. Tasks that one thread runs do not race
-// there, in whatever order they are; others do. STD has no word for that, so
-// that where tasks of one thread share a granule of it, there is a variable for
-// each two strands that can race, which each of them accesses, in place of one
-// that all access.
+// own is the memory of which threads have private parts: thread-local variables, and
+// parts of reductions. Tasks that one thread runs do not race there, in whatever order
+// they are, but other tasks do. STD cannot express that. If tasks of one thread share a
+// granule of such memory, the text therefore has a variable for each two strands that can
+// race, which these two access, in place of one variable that all access.
 type own struct {
 	tasks bool // the run has tasks; without them there is nothing to do
 	spans []ownSpan
@@ -19,7 +18,7 @@ type own struct {
 	users map[uint64][]user
 }
 
-// ownSpan is memory of a thread, or of which each thread has a part.
+// ownSpan is memory of a thread, or memory of which each thread has its own part.
 type ownSpan struct {
 	lo, hi uint64
 	owner  event.ThreadID
@@ -41,10 +40,10 @@ type user struct {
 
 const (
 	maxOwnSpans = 1 << 10
-	maxUsers    = 32 // of a granule; with more it is one variable
+	maxUsers    = 32 // of a granule; if there are more, it is one variable
 )
 
-// event notes memory that an event makes somebody's own.
+// event adds memory that an event makes private.
 func (o *own) event(t event.ThreadID, e *event.Event, tls uint64) {
 	s := ownSpan{lo: e.Obj, hi: e.Obj + tls, owner: t}
 	switch e.Kind {
@@ -66,7 +65,7 @@ func (o *own) event(t event.ThreadID, e *event.Event, tls uint64) {
 	}
 }
 
-// turn notes what a thread acts as after its event of that index.
+// turn records what a thread acts as after its event with that index.
 func (o *own) turn(t event.ThreadID, index uint64, strand event.StrandID) {
 	for len(o.turns) <= int(t) {
 		o.turns = append(o.turns, nil)
@@ -83,8 +82,8 @@ func (o *own) turn(t event.ThreadID, index uint64, strand event.StrandID) {
 	o.turns[t] = append(list, turn{index + 1, strand})
 }
 
-// strand is what a thread acts as in its segment of that index; next is where
-// the search goes on, from 0.
+// strand returns what a thread acts as in its segment with that index. next is where the
+// search continues, from 0.
 func (o *own) strand(t event.ThreadID, index uint64, next *int) event.StrandID {
 	if int(t) >= len(o.turns) {
 		return t.Strand()
@@ -99,7 +98,7 @@ func (o *own) strand(t event.ThreadID, index uint64, next *int) event.StrandID {
 	return list[*next-1].strand
 }
 
-// note notes an access.
+// note adds an access.
 func (o *own) note(t event.ThreadID, strand event.StrandID, addr, size uint64) {
 	if !o.tasks || size == 0 || addr+size < addr {
 		return
@@ -123,9 +122,9 @@ func (o *own) note(t event.ThreadID, strand event.StrandID, addr, size uint64) {
 	}
 }
 
-// parts calls yield with the pairs of users for which strand's accesses to a
-// granule stand, the lower number first; ok is false when it is one variable.
-// A strand that races with nobody there gets a pair with itself.
+// parts calls yield with the pairs of users for which the strand's accesses to a granule
+// stand, the lower number first. ok is false if the granule is one variable. A strand
+// that does not race with any other strand there gets a pair with itself.
 func (o *own) parts(t event.ThreadID, strand event.StrandID, granule uint64, yield func(a, b int) error) (ok bool, err error) {
 	users := o.users[granule]
 	me, mixed := -1, false

@@ -14,8 +14,8 @@ import (
 	"hindsight/analyze/replay"
 )
 
-// TestSpelling exports made-up runs with every kind of event and compares the
-// races of the text with those of the run.
+// TestSpelling exports made-up runs with every kind of event, and compares the races of
+// the text with those of the run.
 func TestSpelling(t *testing.T) {
 	found, more, messages := 0, 0, uint64(0)
 	for seed := range uint64(1500) {
@@ -40,15 +40,16 @@ func TestSpelling(t *testing.T) {
 		messages += stats.Messages
 		got := detect(t, text.Bytes()).pairs
 		for p := range got {
-			// An access whose segment spans two lives, in one of which the byte is an
-			// atomic variable, is none to the analysis. The text has it in the other.
+			// If the segment of an access spans two lives, and the byte is an atomic
+			// variable in one of them, the analysis does not count the access. The text
+			// has it in the other life.
 			if !want[p] {
 				delete(got, p)
 				more++
 			}
 		}
 		for p := range want {
-			// The text has no accesses to atomic variables, which a free races with.
+			// The text has no accesses to atomic variables, with which a free races.
 			if frees[p] && !got[p] {
 				delete(want, p)
 			}
@@ -67,9 +68,9 @@ func TestSpelling(t *testing.T) {
 	}
 }
 
-// TestCounts exports made-up programs with accesses of different sizes to the
-// same memory, reads the text back, and compares the races to the last count,
-// and, where the order of accesses matters, who read from whom.
+// TestCounts exports made-up programs with accesses of different sizes to the same
+// memory, and reads the text back. It compares the races with their exact counts and, if
+// the order of accesses matters, which read obtained which write.
 func TestCounts(t *testing.T) {
 	found := 0
 	for seed := range uint64(600) {
@@ -97,7 +98,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// schedulable are the pairs that SHB reports.
+// schedulable returns the pairs that SHB reports.
 func schedulable(t *testing.T, src order.Source) map[pair]bool {
 	t.Helper()
 	pairs, err := order.Find(t.Context(), src, order.Options{NoLockset: true})

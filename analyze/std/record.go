@@ -10,9 +10,9 @@ import (
 	"hindsight/tracefmt/buildinfo"
 )
 
-// Record reads the STD text in and writes the run that it describes as a trace
-// to w. The trace has no program; it calls the run name. Record returns the size
-// of the trace in bytes. When ctx is done, the error is that of ctx.
+// Record reads the STD text in, and writes the run that it describes as a trace to w. The
+// trace has no program, and its name for the run is name. Record returns the size of the
+// trace in bytes. If ctx is done early, the error is that of ctx.
 func Record(ctx context.Context, w io.Writer, in io.Reader, name string) (size int64, err error) {
 	names := &Names{}
 	rec, err := recorder.New(w, recorder.Options{
@@ -32,7 +32,7 @@ func Record(ctx context.Context, w io.Writer, in io.Reader, name string) (size i
 	}
 	err = Import(ctx, in, rec, names)
 	if err != nil && ctx.Err() != nil {
-		err = ctx.Err() // not the error of the read that it cut off
+		err = ctx.Err() // and not the error of the read that it interrupted
 	}
 	return rec.Size(), err
 }

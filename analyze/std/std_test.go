@@ -28,8 +28,8 @@ import (
 // pair is two locations that race, the lower one first.
 type pair [2]uint64
 
-// naive is a detector of happens-before races in STD text: vector clocks and,
-// for each variable, every access to it. It knows nothing of traces.
+// naive is a detector of happens-before races in STD text. It has vector clocks and, for
+// each variable, every access to it. It does not use traces.
 type naive struct {
 	clocks map[string]map[string]int
 	locks  map[string]map[string]int
@@ -121,7 +121,7 @@ func (n *naive) access(c map[string]int, thread, variable string, l *Line) {
 	}
 }
 
-// ours are the pairs of locations that the analysis of a trace finds.
+// ours returns the pairs of locations that the analysis of a trace finds.
 func ours(t *testing.T, tr *cdr.Trace, img *image.Space) map[pair]bool {
 	t.Helper()
 	var opts race.Options
@@ -140,7 +140,7 @@ func ours(t *testing.T, tr *cdr.Trace, img *image.Space) map[pair]bool {
 	return pairs
 }
 
-// counts are how often each of these pairs races.
+// counts returns how often each of these pairs races.
 func counts(t *testing.T, tr *cdr.Trace, img *image.Space) map[pair]uint64 {
 	t.Helper()
 	var opts race.Options
@@ -237,8 +237,8 @@ func gallery(t *testing.T) (names []string) {
 	return names
 }
 
-// TestExport exports runs, finds the races of the text with a detector that
-// knows nothing else, reads the text back into a trace and finds them again.
+// TestExport exports runs, finds the races of the text with an independent detector,
+// reads the text back into a trace, and finds the races again.
 func TestExport(t *testing.T) {
 	racy := 0
 	for _, name := range gallery(t) {
@@ -271,10 +271,10 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// randomText is a text of threads that lock, fork, join and access at random.
+// randomText returns a text of threads that lock, fork, join and access at random.
 func randomText(rng *rand.Rand, n int) []byte {
 	var out []byte
-	state := make([]int, 2+rng.IntN(5)) // 0 unborn, 1 alive, 2 joined
+	state := make([]int, 2+rng.IntN(5)) // 0 not born, 1 alive, 2 joined
 	state[0] = 1
 	owner := map[int]int{}
 	emit := func(t int, op Op, operand string, loc int) {
@@ -316,8 +316,8 @@ func randomText(rng *rand.Rand, n int) []byte {
 	return out
 }
 
-// TestImport imports random texts, compares the races, exports the trace and
-// compares again.
+// TestImport imports random texts, compares the races, exports the trace, and compares
+// again.
 func TestImport(t *testing.T) {
 	found := 0
 	for seed := range uint64(200) {
@@ -361,7 +361,7 @@ func TestImport(t *testing.T) {
 	}
 }
 
-// perThread is what each thread did, in order, with the names left out.
+// perThread returns what each thread did, in order, without names.
 func perThread(t *testing.T, text []byte) []string {
 	t.Helper()
 	var order []string
@@ -429,7 +429,7 @@ func (discard) Define([]event.Block) error { return nil }
 func (discard) Batch(*event.Batch) error   { return nil }
 func (discard) Finish(event.Outcome) error { return nil }
 
-// FuzzParse reads lines; what can be read is written as it was.
+// FuzzParse parses lines. What can be parsed must be written in the same form.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"T0|r(V1)|345", "a|acq(b)|0", "T|fork(T1)|1", "x|w(y.z)|01", "||", "T|r((x))|1", "T|rel(l)|99999999999999999999"} {
 		f.Add([]byte(s))
@@ -449,7 +449,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzImport imports texts; the trace of one that can be read is sound and has
+// FuzzImport imports texts. The trace of a text that can be read must be sound and have
 // the races of the text.
 func FuzzImport(f *testing.F) {
 	f.Add([]byte("T0|fork(T1)|1\nT1|w(x)|2\nT0|r(x)|3\nT0|join(T1)|4\nT0|w(x)|5\n"))

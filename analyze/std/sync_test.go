@@ -22,9 +22,9 @@ import (
 
 var twin = regexp.MustCompile(`(?m)^(?:PAIR\((\w+),|SCHEDULE\((\w+),)`)
 
-// TestExportSync does what TestExport does with a program for each way to
-// synchronise, of OpenMP among them, synchronised and not: barriers, work
-// sharing, conditions, semaphores, atomics and fences, locks, tasks.
+// TestExportSync is TestExport for a program for each way to synchronise, including
+// OpenMP, synchronised and not: barriers, work sharing, conditions, semaphores, atomics
+// and fences, locks, tasks.
 func TestExportSync(t *testing.T) {
 	racy, clean := 0, 0
 	for _, file := range []string{"omp.c", "omp_tasks.c", "atomics.cc", "cxx_locks.cc"} {
@@ -62,8 +62,8 @@ func TestExportSync(t *testing.T) {
 	t.Logf("%d racy, %d clean", racy, clean)
 }
 
-// there compares the races of a trace with those of its export, and of that
-// read back; it returns their number.
+// there compares the races of a trace with those of its export, and of the trace that is
+// read back. It returns their number.
 func there(t *testing.T, tr *cdr.Trace, img *image.Space) int {
 	t.Helper()
 	var text bytes.Buffer

@@ -8,22 +8,22 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// builder makes a timeline, or the detail of a window, in a walk.
+// builder builds a timeline, or the detail of a window, in a walk.
 type builder struct {
 	tl      *Timeline
 	detail  *detail // nil: there was too much of it
-	first   bool    // the walk fills the timeline's cells and lanes too
+	first   bool    // the walk also builds the timeline's cells and lanes
 	threads []building
 	now     uint64
 }
 
-// building is what is not told yet of a thread.
+// building is what has not been emitted yet of a thread.
 type building struct {
 	born    bool
 	ended   bool
-	to      uint64  // up to where its states are told
-	insts   uint64  // that it executed up to there
-	slices  []slice // since its last event, while they may turn out to be of a wait
+	to      uint64  // its states were emitted up to here
+	insts   uint64  // instructions that it executed up to there
+	slices  []slice // since its last event, while they may turn out to be part of a wait
 	promise bool    // its last event may begin such a wait
 	acting  []acting
 }
@@ -73,7 +73,7 @@ func (b *builder) slice(t event.ThreadID, from, to uint64) error {
 	return nil
 }
 
-// begin makes a thread be there.
+// begin adds a thread.
 func (b *builder) begin(t event.ThreadID, at uint64) {
 	th := &b.threads[t]
 	if th.born {
@@ -92,7 +92,7 @@ func (b *builder) waits(ev *replay.Event, waits []Wait) error {
 	return nil
 }
 
-// flush tells what a thread executed, of which some was in waits.
+// flush emits what a thread executed, some of it during waits.
 func (b *builder) flush(t event.ThreadID, waits []Wait) {
 	th := &b.threads[t]
 	for _, s := range th.slices {
@@ -126,7 +126,7 @@ func (b *builder) event(ev *replay.Event, at uint64) error {
 	return nil
 }
 
-// strand makes a lane of a strand that a thread begins to act as.
+// strand adds a lane for a strand that a thread begins to act as.
 func (b *builder) strand(t event.ThreadID, id, at uint64) {
 	if !b.first {
 		return
@@ -139,8 +139,7 @@ func (b *builder) strand(t event.ThreadID, id, at uint64) {
 	b.tl.lanes = append(b.tl.lanes, Lane{Lane: n, Name: fmt.Sprintf("S%d", id), Thread: t, Strand: id, Begin: at})
 }
 
-// leave makes a thread act as what it was before it began or resumed the strand
-// that it is.
+// leave makes a thread act as what it was before it began or resumed its current strand.
 func (b *builder) leave(t event.ThreadID, at uint64) {
 	th := &b.threads[t]
 	if len(th.acting) == 0 {
@@ -171,8 +170,7 @@ func (b *builder) pause(t event.ThreadID, at uint64) {
 	}
 }
 
-// tell says what a thread did from where its states are told up to a time: it
-// executed or it waited, but for waits.
+// tell emits what a thread did up to a time, apart from waits: it executed or it waited.
 func (b *builder) tell(t event.ThreadID, to uint64, base State, waits []Wait) {
 	th := &b.threads[t]
 	for i := range waits {
@@ -190,7 +188,7 @@ func (b *builder) tell(t event.ThreadID, to uint64, base State, waits []Wait) {
 	b.span(t, to, Interval{State: base, By: Nobody})
 }
 
-// by is a thread in the form of [Interval].
+// by returns a thread in the form of [Interval].
 func by(t event.ThreadID) int {
 	if t == NoThread {
 		return Nobody
@@ -198,7 +196,7 @@ func by(t event.ThreadID) int {
 	return int(t)
 }
 
-// span goes on with one state up to a time.
+// span continues with one state up to a time.
 func (b *builder) span(t event.ThreadID, to uint64, iv Interval) {
 	th := &b.threads[t]
 	from := th.to
@@ -221,7 +219,7 @@ func (b *builder) span(t event.ThreadID, to uint64, iv Interval) {
 	why := d.reason(iv)
 	spans := d.spans[t]
 	if n := len(spans); n > 0 && spans[n-1].why == why {
-		return // it goes on
+		return // the last span continues
 	}
 	d.spans[t] = append(spans, span{from, insts, why})
 	d.count++
@@ -250,7 +248,7 @@ func (b *builder) edge(e *Edge) error {
 	return nil
 }
 
-// limit drops the detail when there is more of it than is kept.
+// limit removes the detail if there is more of it than is kept.
 func (b *builder) limit() {
 	d, n := b.detail, b.tl.opts.Intervals
 	if d.count > n || d.strandTurns > n || len(d.edges) > n {

@@ -11,7 +11,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Access names an access of a thread: an execution of a site, or an event.
+// Access identifies an access of a thread: an execution of a site, or an event.
 type Access struct {
 	Thread  event.ThreadID
 	Site    format.SiteID
@@ -20,7 +20,7 @@ type Access struct {
 	Index   uint64 // of the thread's events, from 0, if it is one
 }
 
-// AccessOf is a side of a race.
+// AccessOf returns a side of a race.
 func AccessOf(s *race.Side) Access {
 	if s.Op.Plain() {
 		return Access{Thread: s.Thread, Site: s.Site, Ordinal: s.Ordinal}
@@ -28,15 +28,15 @@ func AccessOf(s *race.Side) Access {
 	return Access{Thread: s.Thread, IsEvent: true, Index: s.Segment}
 }
 
-// Places is a trace that finds accesses. *cdr.Trace is one.
+// Places is a trace that finds accesses. *cdr.Trace implements it.
 type Places interface {
 	AccessInsts(th event.ThreadID, site format.SiteID, ordinal uint64) (uint64, error)
 	EventInsts(th event.ThreadID, index uint64) (uint64, error)
 }
 
-// Times are the times of accesses, each that of the basic block that it is in, in
-// the same order. If the intervals of the run are not kept it walks through the
-// run again, once for all.
+// Times returns the times of accesses, in the same order. The time of an access is that
+// of its basic block. If the intervals of the run are not kept, Times walks over the run
+// again, once for all accesses.
 func (tl *Timeline) Times(ctx context.Context, places Places, accesses []Access) ([]uint64, error) {
 	moments := make([]Moment, len(accesses))
 	for i, a := range accesses {
@@ -59,13 +59,13 @@ func (tl *Timeline) Times(ctx context.Context, places Places, accesses []Access)
 type Moment struct {
 	Thread event.ThreadID
 	Insts  uint64 // instructions of recorded blocks that it has executed
-	// After says that the moment is just after the last of them, and not just
-	// before the next one; the thread may have lost its turn in between.
+	// After says that the moment is just after the last of these instructions, and not
+	// just before the next one. The thread may have lost its turn in between.
 	After bool
 }
 
-// TimesOf are the times of moments, in the same order. If the intervals of the run
-// are not kept it walks through the run again, once for all.
+// TimesOf returns the times of moments, in the same order. If the intervals of the run
+// are not kept, it walks over the run again, once for all moments.
 func (tl *Timeline) TimesOf(ctx context.Context, moments []Moment) ([]uint64, error) {
 	times := make([]uint64, len(moments))
 	if tl.whole {
@@ -110,12 +110,12 @@ func (tl *Timeline) TimesOf(ctx context.Context, moments []Moment) ([]uint64, er
 	return times, err
 }
 
-// timeOf is the time at which a thread had executed that many instructions: just before the next
-// one, or just after the last one.
+// timeOf returns the time at which a thread had executed that many instructions: just
+// before the next one, or just after the last one.
 func (tl *Timeline) timeOf(t event.ThreadID, insts uint64, after bool) uint64 {
 	d := tl.kept
 	spans := d.spans[t]
-	// The last span that begins with at most so many executed, which executes.
+	// The last executing span that begins with at most that many executed.
 	i := sort.Search(len(spans), func(i int) bool {
 		return spans[i].insts > insts || after && spans[i].insts == insts && insts > 0
 	}) - 1
@@ -135,17 +135,17 @@ func (d *detail) executes(s span) bool {
 
 // Mark is an instance of a race on the timeline.
 type Mark struct {
-	Race          int            `json:"race"`    // its index in the result
+	Race          int            `json:"race"`    // index of the race in the result
 	Earlier       uint64         `json:"earlier"` // times of the accesses
 	Later         uint64         `json:"later"`
 	EarlierThread event.ThreadID `json:"earlier_thread"`
 	LaterThread   event.ThreadID `json:"later_thread"`
-	Last          bool           `json:"last,omitempty"` // the last instance, not the first
+	Last          bool           `json:"last,omitempty"` // the last instance, and not the first
 }
 
-// Marks are the first and the last instances of races. Which access is the earlier
-// one is a matter of the order in which races are told (docs/semantics.md); its
-// time may be the greater.
+// Marks returns the first and the last instances of races. Which access is the earlier
+// one depends on the order in which races are reported (docs/semantics.md). Its time may
+// be the greater.
 func (tl *Timeline) Marks(ctx context.Context, places Places, races []race.Race) ([]Mark, error) {
 	var accesses []Access
 	marks := []Mark{}

@@ -17,39 +17,39 @@ type Interval struct {
 	State  State  `json:"state"`
 	Kind   Kind   `json:"kind,omitempty"`   // of what a blocked thread waits for
 	Object uint64 `json:"object,omitempty"` // see [Kind]
-	By     int    `json:"by"`               // thread that kept it waiting; of a strand that runs: its thread; else Nobody
-	PC     uint64 `json:"pc,omitempty"`     // the call that waits
+	By     int    `json:"by"`               // thread that caused the wait; for a running strand: its thread; otherwise Nobody
+	PC     uint64 `json:"pc,omitempty"`     // the waiting call
 }
 
-// Nobody is the By of an [Interval] that no thread is the reason of.
+// Nobody is the By of an [Interval] that no thread caused.
 const Nobody = -1
 
-// Query asks for a part of a timeline. The zero value asks for all of it.
+// Query selects a part of a timeline. The zero value selects all of it.
 type Query struct {
-	From, To uint64 // of time; To 0: the end
-	Cells    int    // into which the time is divided at most. 0: 1024
-	Lanes    []int  // nil: all
-	Edges    int    // at most; those that are left out are counted. 0: 1024; negative: none
+	From, To uint64 // of time; To = 0 means the end
+	Cells    int    // largest number of cells into which the time is divided; 0 means 1024
+	Lanes    []int  // nil means all
+	Edges    int    // largest number of edges; further ones are only counted; 0 means 1024, negative means none
 }
 
 // View is the answer to a [Query].
 type View struct {
 	From     uint64     `json:"from"`
 	To       uint64     `json:"to"`
-	Step     uint64     `json:"step"`  // length of a cell; the last may be shorter
-	Cells    int        `json:"cells"` // from From on
+	Step     uint64     `json:"step"`  // length of a cell; the last cell may be shorter
+	Cells    int        `json:"cells"` // counted from From
 	Lanes    []LaneView `json:"lanes"`
 	Edges    []Edge     `json:"edges"`
-	AllEdges uint64     `json:"all_edges"` // with those left out
+	AllEdges uint64     `json:"all_edges"` // including those that are left out
 }
 
-// LaneView is what a lane did in a [View]: exact intervals if there are at most
-// twice as many as cells, else the sums of cells.
+// LaneView says what a lane did in a [View]: exact intervals if there are at most twice
+// as many as cells, and otherwise the sums of cells.
 type LaneView struct {
 	Lane      int        `json:"lane"`
 	Intervals []Interval `json:"intervals,omitempty"`
 	Cells     []Cell     `json:"cells,omitempty"`
-	// Complete says that Intervals are all there is of the lane in the view.
+	// Complete says that Intervals has everything that the lane did in the view.
 	Complete bool `json:"complete"`
 }
 
@@ -58,11 +58,11 @@ const (
 	defaultEdges = 1 << 10
 )
 
-// ErrQuery is wrapped by errors about queries that ask for what is not there.
+// ErrQuery is wrapped by errors about queries for something that does not exist.
 var ErrQuery = errors.New("no such part of the timeline")
 
-// Query answers from what is kept, or walks through the run again for a window
-// that is narrower than the cells that are kept; ctx stops that.
+// Query answers from what is kept, or walks over the run again for a window that is
+// narrower than the cells that are kept. ctx can stop that.
 func (tl *Timeline) Query(ctx context.Context, q Query) (*View, error) {
 	if q.To == 0 || q.To > tl.end {
 		q.To = tl.end
@@ -87,7 +87,7 @@ func (tl *Timeline) Query(ctx context.Context, q Query) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d == nil { // the cells that are kept: to their borders
+	if d == nil { // the cells that are kept: extend to their boundaries
 		v.Step = (v.Step + tl.width - 1) / tl.width * tl.width
 		v.From -= v.From % tl.width
 	}
@@ -104,8 +104,8 @@ func (tl *Timeline) Query(ctx context.Context, q Query) (*View, error) {
 	return v, nil
 }
 
-// detailOf is the intervals of a view; nil when its cells are wide enough for the
-// sums that are kept, and there is nothing better.
+// detailOf returns the intervals of a view. It returns nil if the kept sums suffice for
+// the cells, or if there is nothing better.
 func (tl *Timeline) detailOf(ctx context.Context, v *View) (*detail, error) {
 	if tl.whole || tl.kept != nil && tl.kept.from <= v.From && tl.kept.to >= v.To {
 		return tl.kept, nil
@@ -113,7 +113,7 @@ func (tl *Timeline) detailOf(ctx context.Context, v *View) (*detail, error) {
 	if v.Step > tl.width {
 		return nil, nil
 	}
-	// A little more than requested: a user usually looks beside it next.
+	// A little more than requested, because a user usually looks next to it afterwards.
 	room := v.To - v.From
 	d := newDetail(len(tl.threads), v.From-min(v.From, room), min(tl.end, v.To+room))
 	b := newBuilder(tl, d, false)
@@ -126,7 +126,7 @@ func (tl *Timeline) detailOf(ctx context.Context, v *View) (*detail, error) {
 	return b.detail, nil
 }
 
-// lane is what a lane did in a view.
+// lane returns what a lane did in a view.
 func (tl *Timeline) lane(v *View, d *detail, n int) LaneView {
 	out := LaneView{Lane: n}
 	l := &tl.lanes[n]
@@ -172,8 +172,8 @@ func (tl *Timeline) intervals(d *detail, t event.ThreadID, from, to uint64, emit
 	}
 }
 
-// strandIntervals calls emit for what a strand did: what its thread did while it
-// acted as the strand, and nothing in between.
+// strandIntervals calls emit for what a strand did: what its thread did while it acted as
+// the strand, and nothing in between.
 func (tl *Timeline) strandIntervals(d *detail, l *Lane, v *View, emit func(Interval)) {
 	turns := d.turns[l.Strand]
 	last := max(l.Begin, v.From)
@@ -197,7 +197,7 @@ func (tl *Timeline) strandIntervals(d *detail, l *Lane, v *View, emit func(Inter
 	}
 }
 
-// add adds an interval to the cells that it lies in.
+// add adds an interval to the cells that contain it.
 func (v *View) add(cells []Cell, iv Interval) {
 	for from := max(iv.From, v.From); from < iv.To; {
 		n := (from - v.From) / v.Step
@@ -210,7 +210,7 @@ func (v *View) add(cells []Cell, iv Interval) {
 	}
 }
 
-// sums are the cells that are kept, put together.
+// sums combines the cells that are kept.
 func (tl *Timeline) sums(v *View, n int) []Cell {
 	out := make([]Cell, v.Cells)
 	kept := tl.threads[n].cells
@@ -224,7 +224,7 @@ func (tl *Timeline) sums(v *View, n int) []Cell {
 	return out
 }
 
-// takeEdges takes those edges of a view that are the longest.
+// takeEdges selects the longest edges of a view.
 func (v *View) takeEdges(d *detail, most int) {
 	for _, e := range d.edges {
 		if e.To < v.From || e.From > v.To {

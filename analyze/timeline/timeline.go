@@ -9,14 +9,14 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// State is what a thread or strand does at a time.
+// State says what a thread or strand does at a time.
 type State uint8
 
 const (
-	Absent   State = iota // not there yet, or not any more
-	Running               // executes
+	Absent   State = iota // not created yet, or ended
+	Running               // executes instructions
 	Spinning              // executes a runtime's code that waits
-	Waiting               // for its turn, or for what the trace does not tell of; of a strand: no thread acts as it
+	Waiting               // waits for its turn, or for something that is not in the trace; for a strand: no thread acts as it
 	Blocked               // see the package comment
 	numStates
 )
@@ -30,7 +30,7 @@ func (s State) String() string {
 	return "state?"
 }
 
-// MarshalText and UnmarshalText make the name of a state its form in JSON.
+// MarshalText and UnmarshalText make the name of a state its JSON form.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 func (s *State) UnmarshalText(b []byte) error {
@@ -45,8 +45,8 @@ func (s *State) UnmarshalText(b []byte) error {
 
 // Options of [Build]. The zero value is ready for use.
 type Options struct {
-	// Intervals is how many intervals, strands' turns and edges are kept at most,
-	// each. 0: 4 million (some 100 bytes each when all are there).
+	// Intervals is the largest number of intervals, and also of strands' turns and of
+	// edges, that are kept. 0 means 4 million, which take some 100 bytes each.
 	Intervals int
 }
 
@@ -57,7 +57,7 @@ const (
 	allCells         = 1 << 21 // of all threads
 )
 
-// Timeline is what the threads and strands of a run did when.
+// Timeline says what the threads and strands of a run did when.
 type Timeline struct {
 	src     Source
 	opts    Options
@@ -66,25 +66,25 @@ type Timeline struct {
 	lanes   []Lane
 	threads []threadLane
 	strands map[uint64]int // lane of a strand
-	whole   bool           // kept has all of the run
+	whole   bool           // kept covers the whole run
 	kept    *detail
 }
 
 // Lane is a thread, or a strand: a task or a goroutine. Lanes are numbered as
-// [Timeline.Lanes] lists them: threads by their numbers, then strands in the order
-// in which they began.
+// [Timeline.Lanes] lists them: first threads by number, then strands in the order in
+// which they began.
 type Lane struct {
 	Lane   int            `json:"lane"`
 	Name   string         `json:"name"` // T1, S7
 	Thread event.ThreadID `json:"thread"`
-	Strand uint64         `json:"strand,omitempty"` // 0: the lane is a thread's. Thread is the one that it ran on first
+	Strand uint64         `json:"strand,omitempty"` // 0: the lane belongs to a thread. For a strand, Thread is the one on which it first ran
 	Begin  uint64         `json:"begin"`
 	End    uint64         `json:"end"`
-	// Sums are how long a thread was in each state; of strands they are 0.
+	// Sums say how long a thread was in each state. For strands they are 0.
 	Sums Cell `json:"sums"`
 }
 
-// Cell is for how long a lane was in which state.
+// Cell says how long a lane was in each state.
 type Cell struct {
 	Running  uint64 `json:"running"`
 	Spinning uint64 `json:"spinning,omitempty"`
@@ -118,7 +118,7 @@ type threadLane struct {
 	born  bool
 }
 
-// detail is the intervals of a run, or of a window of it.
+// detail has the intervals of a run, or of a window of it.
 type detail struct {
 	from, to uint64
 	spans    [][]span   // by thread
@@ -127,14 +127,14 @@ type detail struct {
 	turns    map[uint64][]turn // of strands
 	edges    []Edge
 	count    int // of spans
-	// strandTurns is how many turns there are of all strands.
+	// strandTurns is the number of turns of all strands.
 	strandTurns int
 }
 
-// span is an interval of a thread. It ends where the next begins.
+// span is an interval of a thread. It ends where the next one begins.
 type span struct {
 	from  uint64
-	insts uint64 // of the thread before it
+	insts uint64 // instructions of the thread before it
 	why   uint32
 }
 
@@ -144,7 +144,7 @@ type turn struct {
 	thread   event.ThreadID
 }
 
-// Build walks through a run.
+// Build walks over a run and returns its timeline.
 func Build(ctx context.Context, src Source, opts Options) (*Timeline, error) {
 	if opts.Intervals == 0 {
 		opts.Intervals = defaultIntervals
@@ -171,17 +171,17 @@ func Build(ctx context.Context, src Source, opts Options) (*Timeline, error) {
 	return tl, nil
 }
 
-// End is the length of the run: times are from 0 to this.
+// End returns the length of the run. Times are from 0 to End.
 func (tl *Timeline) End() uint64 { return tl.end }
 
-// Lanes lists all lanes. The slice is the timeline's: do not change it.
+// Lanes returns all lanes. The caller must not change the slice.
 func (tl *Timeline) Lanes() []Lane { return tl.lanes }
 
 func newDetail(threads int, from, to uint64) *detail {
 	return &detail{from: from, to: to, spans: make([][]span, threads), known: map[Interval]uint32{}, turns: map[uint64][]turn{}}
 }
 
-// reason is the number of a state and what it is due to.
+// reason returns the number of a state and its cause.
 func (d *detail) reason(iv Interval) uint32 {
 	iv.From, iv.To = 0, 0
 	n, ok := d.known[iv]
@@ -193,7 +193,7 @@ func (d *detail) reason(iv Interval) uint32 {
 	return n
 }
 
-// end is where a span of a thread ends.
+// end returns where a span of a thread ends.
 func (d *detail) end(spans []span, i int, last uint64) uint64 {
 	if i+1 < len(spans) {
 		return spans[i+1].from
@@ -201,7 +201,7 @@ func (d *detail) end(spans []span, i int, last uint64) uint64 {
 	return last
 }
 
-// at is the index of the span that holds a time, or of the first after it.
+// at returns the index of the span that contains a time, or of the first span after it.
 func at(spans []span, time uint64) int {
 	i := sort.Search(len(spans), func(i int) bool { return spans[i].from > time })
 	return max(i-1, 0)

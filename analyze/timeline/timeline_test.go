@@ -12,18 +12,17 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// watcher knows of a run, from the machine itself and without any grammar, what
-// each thread had executed at each event: in all, and at least up to the last
-// access of its last turn.
+// watcher records, from the machine itself and without any grammar, what each thread had
+// executed at each event: in total, and at least up to the last access of its last turn.
 type watcher struct {
 	blocks []event.Block
 	done   []uint64    // instructions of each thread
 	low    []uint64    // of those, up to the block with the last access of a turn
 	high   []uint64    // and up to its end
 	turn   []uint64    // accesses in the turn since the last event
-	last   int         // whose turn it is
+	last   int         // thread whose turn it is
 	mark   [][2]uint64 // of each thread, before and after its last block with an access
-	events [][2]uint64 // the least and the greatest time
+	events [][2]uint64 // the earliest and the latest possible time
 }
 
 func (w *watcher) Define(blocks []event.Block) error {
@@ -80,8 +79,8 @@ func record(t *testing.T, name string, seed uint64) (*cdr.Trace, *watcher) {
 
 var programs = []string{"bank", "fig1", "fig7", "race_counter"}
 
-// TestTime: each event is at the time at which the machine did it, as far as a
-// trace tells, and each thread runs for as long as it executed.
+// TestTime checks that each event is at the time at which the machine executed it, as far
+// as a trace shows that, and that each thread runs for as long as it executed.
 func TestTime(t *testing.T) {
 	for _, name := range programs {
 		t.Run(name, func(t *testing.T) {
@@ -116,8 +115,8 @@ func query(t *testing.T, tl *timeline.Timeline, q timeline.Query) *timeline.View
 	return v
 }
 
-// TestQuery: what is kept, cells of it, and windows for which the run is walked
-// again say the same.
+// TestQuery checks that what is kept, its cells, and windows for which the run is walked
+// again agree.
 func TestQuery(t *testing.T) {
 	for _, name := range programs {
 		t.Run(name, func(t *testing.T) {
@@ -201,7 +200,7 @@ func add(c *timeline.Cell, iv timeline.Interval) {
 	}
 }
 
-// TestMarks: the accesses of races are at times at which their threads run,
+// TestMarks checks that the accesses of races are at times at which their threads run,
 // whether intervals are kept or not.
 func TestMarks(t *testing.T) {
 	trace, _ := record(t, "bank", 1)

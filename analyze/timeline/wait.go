@@ -6,7 +6,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Kind is what a thread is blocked by, or what an [Edge] is made by.
+// Kind says what a thread is blocked by, or what causes an [Edge].
 type Kind uint8
 
 const (
@@ -20,8 +20,8 @@ const (
 	Once           // an initialisation by another thread
 	Join           // the end of a thread. The object is its number
 	Create         // the beginning of a thread
-	Order          // a runtime's or the kernel's: OpenMP's barriers and tasks, channels, pipes. The object is a handle
-	Strand         // a task or goroutine begins or goes on. The object is its number
+	Order          // of a runtime or of the kernel: OpenMP's barriers and tasks, channels, pipes. The object is a handle
+	Strand         // a task or goroutine begins or continues. The object is its number
 	numKinds
 )
 
@@ -34,7 +34,7 @@ func (k Kind) String() string {
 	return "kind?"
 }
 
-// MarshalText and UnmarshalText make the name of a kind its form in JSON.
+// MarshalText and UnmarshalText make the name of a kind its JSON form.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 func (k *Kind) UnmarshalText(b []byte) error {
@@ -47,17 +47,17 @@ func (k *Kind) UnmarshalText(b []byte) error {
 	return fmt.Errorf("kind %q of a wait is not known", b)
 }
 
-// NoThread is no thread's number.
+// NoThread is not the number of a thread.
 const NoThread = event.ThreadID(1<<32 - 1)
 
-// Wait is a time in which a thread was blocked by one thing. A thread that waits
-// for a lock which others hand on has a Wait for each of them.
+// Wait is a time in which a thread was blocked by one thing. A thread that waits for a
+// lock that others pass on has a Wait for each of them.
 type Wait struct {
 	From, To uint64
 	Kind     Kind
 	Object   uint64         // address, or see the kind
-	By       event.ThreadID // who held the lock, came last, posted; NoThread if nobody did
-	PC       uint64         // of the event that ended the wait: the call
+	By       event.ThreadID // the thread that held the lock, came last, or posted; NoThread if there is none
+	PC       uint64         // of the event that ended the wait, which is the call
 	Spins    bool           // the thread may execute while it waits
 }
 
@@ -86,14 +86,14 @@ type moment struct {
 	known  bool
 }
 
-// lockState is a lock's past, as far as a thread may still have waited in it.
+// lockState is a lock's history, as far as a thread may still have waited in it.
 type lockState struct {
 	holds    []hold
 	released moment
-	prune    int // length of holds at which those that no thread can need are dropped
+	prune    int // length of holds at which those that no thread can need are removed
 }
 
-// take notes that a thread has the lock.
+// take records that a thread has the lock.
 func (l *lockState) take(t event.ThreadID, at uint64, shared bool) {
 	l.holds = append(l.holds, hold{thread: t, from: at, to: stillHeld, shared: shared})
 }
@@ -111,7 +111,7 @@ func (l *lockState) release(t event.ThreadID, at uint64) {
 	l.released = moment{at, t, true}
 }
 
-// drop forgets the holds that ended before a time.
+// drop removes the holds that ended before a time.
 func (l *lockState) drop(before uint64) {
 	kept := l.holds[:0]
 	for _, h := range l.holds {
@@ -123,8 +123,8 @@ func (l *lockState) drop(before uint64) {
 	l.prune = max(64, 2*len(kept))
 }
 
-// waits are the times between two moments in which others held the lock so that t
-// could not have it, in order and apart.
+// waits returns the times between two moments in which others held the lock so that t
+// could not have it, in order and without overlaps.
 func (l *lockState) waits(t event.ThreadID, from, to uint64, w Wait, out []Wait) []Wait {
 	for _, h := range l.holds {
 		if h.thread == t || h.shared && w.Kind == ReadLock {

@@ -11,7 +11,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Source is a recorded run. *cdr.Trace is one.
+// Source is a recorded run. *cdr.Trace implements it.
 type Source interface {
 	Threads() []cdr.Thread
 	Events() iter.Seq2[format.Event, error]
@@ -21,22 +21,22 @@ type Source interface {
 	Insts(event.ThreadID) uint64
 }
 
-// Visitor is told of a run, in the order of time. Functions that are nil are not
-// called; an error of theirs ends the walk.
+// Visitor has the functions that a walk calls, in the order of time. Functions that are
+// nil are not called. An error of a function ends the walk.
 type Visitor struct {
-	// Slice tells that a thread executed from one time to another.
+	// Slice is called when a thread executed from one time to another.
 	Slice func(t event.ThreadID, from, to uint64) error
-	// Waits tells how a thread was blocked before an event, if it was. It is called
-	// before the slice that ends with the event.
+	// Waits is called with how a thread was blocked before an event, if it was. It is
+	// called before the slice that ends with the event.
 	Waits func(ev *replay.Event, waits []Wait) error
-	// Event tells of an event of S_synch.
+	// Event is called for each event of S_synch.
 	Event func(ev *replay.Event, at uint64) error
-	// Edge tells that an event ordered a thread after what another did earlier.
-	// Edges by atomic accesses are left out.
+	// Edge is called when an event ordered a thread after what another one did earlier.
+	// Edges by atomic accesses are omitted.
 	Edge func(e *Edge) error
 }
 
-// Walk goes through a run.
+// Walk walks over a run.
 func Walk(ctx context.Context, src Source, v *Visitor) error {
 	w := &walk{v: v, src: src, locks: map[uint64]*lockState{}, last: map[object]moment{}}
 	w.threads = make([]thread, len(src.Threads()))
@@ -69,11 +69,11 @@ type walk struct {
 	threads []thread
 	now     uint64
 	locks   map[uint64]*lockState
-	last    map[object]moment // what was done last that releases
+	last    map[object]moment // the last release
 	waits   []Wait
 }
 
-// object is what something is done to.
+// object identifies the object of an event.
 type object struct {
 	kind Kind
 	obj  uint64
@@ -82,15 +82,15 @@ type object struct {
 
 type thread struct {
 	pace    *cdr.Pace
-	last    uint64 // when it executed last, or its last event was
+	last    uint64 // when it last executed, or its last event was
 	event   uint64 // when its last event was
 	ended   bool
-	cond    object // that it waits on, if its kind is set
+	cond    object // what it waits on, if its kind is set
 	since   uint64 // when it began to
 	promise replay.Event
 }
 
-// part takes accesses of a thread that no event of its own followed.
+// part processes accesses of a thread before a turn of another thread.
 func (w *walk) part(t event.ThreadID, accesses uint64) error {
 	insts, err := w.threads[t].pace.PastAccess(accesses)
 	if err != nil {
@@ -99,7 +99,7 @@ func (w *walk) part(t event.ThreadID, accesses uint64) error {
 	return w.slice(t, insts)
 }
 
-// slice lets a thread execute so many instructions.
+// slice makes a thread execute n instructions.
 func (w *walk) slice(t event.ThreadID, insts uint64) error {
 	if insts == 0 {
 		return nil
@@ -140,14 +140,14 @@ func (w *walk) event(ev *replay.Event) error {
 	return w.apply(ev, t)
 }
 
-// blocked is how a thread was blocked before its event, before which it executed
-// so many accesses since it last had its turn.
+// blocked says how a thread was blocked before its event, if it executed accesses
+// accesses between the start of its turn and the event.
 func (w *walk) blocked(ev *replay.Event, t *thread, accesses uint64, out []Wait) []Wait {
 	from, to := t.last, w.now
 	wait := Wait{Kind: waitKind(ev.Kind), Object: ev.Obj, PC: ev.PC, By: NoThread}
 	if wait.Kind == Order && t.promise.Kind == event.Publish && t.promise.Obj == ev.Obj && t.promise.PC == ev.PC {
-		// It is in the same call since its last event, and what it executes is
-		// the runtime's.
+		// The thread has been in the same call since its last event, and what it executes
+		// is the runtime's code.
 		from, wait.Spins, accesses = t.event, true, 0
 	}
 	if wait.Kind == None || accesses > 0 || from >= to {
@@ -185,7 +185,7 @@ func generation(ev *replay.Event) uint64 {
 	return 0
 }
 
-// waitKind is what an event may have waited for.
+// waitKind returns what an event may have waited for.
 func waitKind(k event.Kind) Kind {
 	switch k {
 	case event.MutexLock:
@@ -208,8 +208,8 @@ func waitKind(k event.Kind) Kind {
 	return None
 }
 
-// apply takes what an event does to what others may wait for, and tells the edge
-// that it is the end of.
+// apply applies the effect of an event on what others may wait for, and reports the edge
+// that ends at it.
 func (w *walk) apply(ev *replay.Event, t *thread) error {
 	t.promise = replay.Event{}
 	to := object{kind: waitKind(ev.Kind), obj: ev.Obj, arg: generation(ev)}
@@ -274,7 +274,7 @@ func (w *walk) lock(obj uint64) *lockState {
 	return l
 }
 
-// locked takes the event that a thread has a lock.
+// locked processes the event that a thread has a lock.
 func (w *walk) locked(ev *replay.Event, t *thread) error {
 	l := w.lock(ev.Obj)
 	if len(l.holds) >= l.prune {

@@ -14,14 +14,14 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// scripts are the parts of the page's one script, in order.
+// scripts are the parts of the page's script, in order.
 var scripts = []string{"data.js", "dom.js", "races.js", "source.js", "timeline.js", "slice.js", "tables.js", "main.js"}
 
 // document is the page without its answers: a fixed style and script, whose
 // hashes are all that its policy allows.
 type document struct {
 	style, script []byte
-	policy        string // without what may be connected to
+	policy        string // without the sources for connections
 }
 
 func newDocument() (*document, error) {
@@ -44,13 +44,13 @@ func newDocument() (*document, error) {
 	return d, nil
 }
 
-// hash is a text's in the form of a content security policy.
+// hash returns the hash of a text in the form of a content security policy.
 func hash(text []byte) string {
 	sum := sha256.Sum256(text)
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// adder adds an answer to a page and says how many bytes it took.
+// adder adds an answer to a page and returns its size in bytes.
 type adder func(key string, answer any) (bytes int, err error)
 
 // write writes the page with the answers that contents adds.
@@ -72,7 +72,7 @@ func (d *document) write(w io.Writer, title, policy string, contents func(add ad
 		return err
 	}
 	err = contents(func(key string, answer any) (int, error) {
-		text, err := json.Marshal(answer) // it escapes <, > and &
+		text, err := json.Marshal(answer) // Marshal escapes <, > and &
 		if err == nil {
 			_, err = fmt.Fprintf(w, "<script type=\"application/json\" data-key=\"%s\">%s</script>\n", html.EscapeString(key), text)
 		}

@@ -8,7 +8,7 @@ import (
 	"hindsight/tracefmt/numtext"
 )
 
-// Facts says what was run and how, and what each thread did.
+// Facts returns what was run and how, and what each thread did.
 func Facts(t *cdr.Trace, version string) []Fact {
 	m := t.Info()
 	list := []Fact{{"Program", m.Program}}

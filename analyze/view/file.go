@@ -9,19 +9,18 @@ import (
 	"hindsight/analyze/report"
 )
 
-// Limits of what a page in one file has. The page that is served has all.
+// Limits of the contents of a page in one file. A page that is served has everything.
 const (
-	fileLevels    = 5       // of the timeline: 4^4 windows of the run at most
+	fileLevels    = 5       // of the timeline: at most 4^4 windows of the run
 	fileLanePages = 4       // of lanes
 	fileWindows   = 2 << 20 // bytes of windows
 	fileSources   = 8 << 20 // bytes of whole source files
 	fileSlices    = 4 << 20 // bytes of slices
 	fileRaces     = 24      // groups of races with slices
-	nearLines     = 3       // lines kept around those that are lit, of files not kept whole
+	nearLines     = 3       // lines shown around highlighted ones, in files that are not included whole
 )
 
-// WriteFile writes the page as one file with its answers in it, as far as they
-// are not too many.
+// WriteFile writes the page as one file with its answers, up to the limits above.
 func (p *Page) WriteFile(ctx context.Context, w io.Writer) error {
 	d, err := newDocument()
 	if err != nil {
@@ -48,7 +47,7 @@ func (p *Page) WriteFile(ctx context.Context, w io.Writer) error {
 	return out.Flush()
 }
 
-// fileWriter puts answers into a file.
+// fileWriter adds answers to a file.
 type fileWriter struct {
 	page *Page
 	add  adder
@@ -93,8 +92,8 @@ func (f *fileWriter) tables(ctx context.Context) error {
 	return err
 }
 
-// sources writes the program's own files; of others, and of those beyond the
-// limit, the lines that something refers to.
+// sources writes the program's own files. Of other files, and of those beyond the limit,
+// it writes the lines that something refers to.
 func (f *fileWriter) sources(ctx context.Context) error {
 	if f.page.data.Trace == nil {
 		return nil
@@ -126,8 +125,7 @@ func (f *fileWriter) sources(ctx context.Context) error {
 	return nil
 }
 
-// timeline writes windows, level by level, until they show everything or are
-// too many.
+// timeline writes windows, level by level, until they show everything or reach the limit.
 func (f *fileWriter) timeline(ctx context.Context) error {
 	if f.page.data.Trace == nil || f.page.data.Asked != nil {
 		return nil
@@ -175,8 +173,8 @@ func (w *Window) whole() bool {
 	return uint64(len(w.Edges)) == w.AllEdges
 }
 
-// slices writes the slice that was asked for, or those around the first races
-// and of their lines.
+// slices writes the slice that the page is about, or those around the first races and of
+// their lines.
 func (f *fileWriter) slices(ctx context.Context) error {
 	left := fileSlices
 	put := func(key string) error {

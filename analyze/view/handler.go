@@ -11,13 +11,12 @@ import (
 	"strings"
 )
 
-// Token makes a name that nobody guesses.
+// Token returns a name that cannot be guessed.
 func Token() string { return rand.Text() }
 
-// Handler serves the page under /TOKEN/ and nothing elsewhere, so that neither
-// another user of the machine nor another page in the browser finds it. It
-// answers only requests that name this machine's own address, whatever a name
-// server says.
+// Handler serves the page under /TOKEN/ and nothing elsewhere, so that neither another
+// user of the machine nor another page in the browser can find it. It only answers
+// requests for an address of this machine, whatever a name server says.
 func (p *Page) Handler(token string) (http.Handler, error) {
 	d, err := newDocument()
 	if err != nil {
@@ -49,11 +48,11 @@ func (p *Page) Handler(token string) (http.Handler, error) {
 			return
 		}
 		h.Set("Content-Type", "text/html; charset=utf-8")
-		_ = d.write(w, p.data.Title, policy, func(add adder) error { _, err := add("head", p.head()); return err }) // or the browser went away
+		_ = d.write(w, p.data.Title, policy, func(add adder) error { _, err := add("head", p.head()); return err }) // an error means that the browser disconnected
 	}), nil
 }
 
-// local reports whether a request was sent to this machine by its own name.
+// local reports whether a request was made for an address of this machine.
 func local(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -61,7 +60,7 @@ func local(host string) bool {
 	return host == "localhost" || host == "127.0.0.1" || host == "::1"
 }
 
-// problem is an answer that could not be made.
+// problem is sent in place of an answer that failed.
 type problem struct {
 	Error string `json:"error"`
 }

@@ -19,47 +19,47 @@ import (
 	"hindsight/mpsim/image"
 )
 
-// ErrNoAnswer says that a page has nothing under a key.
+// ErrNoAnswer says that a page has no answer for a key.
 var ErrNoAnswer = errors.New("the page has no such part")
 
-// Data is where a page gets its contents from. Its functions are called by one
-// goroutine at a time, each successful one that has no argument once.
+// Data supplies the contents of a page. Its functions are called by one goroutine at a
+// time. A function without arguments is called once, unless it fails.
 type Data struct {
-	Title string // names the trace
+	Title string // name of the trace
 	Facts []Fact
-	// Races are those of the run, explained as far as is known.
+	// Races returns the races of the run, explained as far as possible.
 	Races func(context.Context) (*report.Report, error)
-	// Trace and Image are the run and its program; nil: there is no source.
+	// Trace and Image are the run and its program. If they are nil, there is no source.
 	Trace *cdr.Trace
-	// Contention and Sharing are what threads waited for, and which memory they
-	// shared. Nil: it is not known.
+	// Contention and Sharing return what threads waited for, and which memory they
+	// shared. They are nil if that is not known.
 	Contention func(context.Context) (*contention.Report, error)
 	Sharing    func(context.Context) (*sharing.Report, error)
-	// Slice computes one. Nil: the trace has no values.
+	// Slice computes a slice. It is nil if the trace has no values.
 	Slice func(context.Context, Question) (*annotate.Report, error)
-	// Asked is a slice that the page is about; nil: it is about the run.
+	// Asked is a slice that the page is about. If it is nil, the page is about the run.
 	Asked   *annotate.Report
 	Image   *image.Space
-	Sources *annotate.Sources // nil: where the debug information says
+	Sources *annotate.Sources // nil: only the places in the debug information
 }
 
-// Fact is a line of what is said about the run.
+// Fact is a line about the run.
 type Fact struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// Page answers what a browser asks about a trace.
+// Page answers the requests of a browser about a trace.
 type Page struct {
 	data Data
-	turn chan struct{} // holds one token: whose turn it is to use data
+	turn chan struct{} // holds one token, for the goroutine that uses data
 
 	races    *report.Report
 	source   *sources
 	timeline *timeline.Timeline
 }
 
-// New makes a page.
+// New returns a page.
 func New(data Data) *Page {
 	p := &Page{data: data, turn: make(chan struct{}, 1)}
 	if p.data.Sources == nil {
@@ -74,7 +74,7 @@ type Head struct {
 	Title  string   `json:"title"`
 	Facts  []Fact   `json:"facts"`
 	Parts  []string `json:"parts"`  // names of tabs, in order
-	Slices bool     `json:"slices"` // any can be asked for
+	Slices bool     `json:"slices"` // slices can be requested
 	Static bool     `json:"static"`
 
 	Contention bool `json:"contention"`
@@ -98,9 +98,8 @@ func (p *Page) head() *Head {
 	return h
 }
 
-// Answer returns what the page shows under a key, as a value for package
-// encoding/json. The error is ErrNoAnswer for a key that means nothing, or that
-// of ctx when it ends first.
+// Answer returns the answer for a key, as a value for package encoding/json. The error is
+// ErrNoAnswer for an unknown key, or that of ctx if it ends first.
 func (p *Page) Answer(ctx context.Context, key string) (any, error) {
 	select {
 	case <-p.turn:
@@ -116,7 +115,7 @@ func (p *Page) Answer(ctx context.Context, key string) (any, error) {
 	return make(p, ctx, rest)
 }
 
-// answers make the answers by the first part of their key; rest is what follows.
+// answers computes the answers by the first part of their key. rest is what follows.
 var answers = map[string]func(p *Page, ctx context.Context, rest string) (any, error){
 	"head":  func(p *Page, _ context.Context, _ string) (any, error) { return p.head(), nil },
 	"races": func(p *Page, ctx context.Context, _ string) (any, error) { return p.racesAnswer(ctx) },
@@ -149,7 +148,7 @@ var answers = map[string]func(p *Page, ctx context.Context, rest string) (any, e
 	"slice": func(p *Page, ctx context.Context, rest string) (any, error) { return p.slice(ctx, rest) },
 }
 
-// asJSON makes an answer from a report that has its own JSON form.
+// asJSON converts a report that has its own JSON form to an answer.
 func asJSON[R interface{ WriteJSON(io.Writer) error }](ctx context.Context, key string, find func(context.Context) (R, error)) (any, error) {
 	if find == nil {
 		return nil, noAnswer(key)
@@ -171,13 +170,13 @@ func (p *Page) racesAnswer(ctx context.Context) (*Races, error) {
 	return racesOf(rep), nil
 }
 
-// Close waits until the page uses its data no more. After it, nothing is
-// answered.
+// Close waits until the page no longer uses its data. After that, it answers no more
+// requests.
 func (p *Page) Close() { <-p.turn }
 
 func noAnswer(key string) error { return fmt.Errorf("%q: %w", key, ErrNoAnswer) }
 
-// report finds the races once.
+// report finds the races, once.
 func (p *Page) report(ctx context.Context) (*report.Report, error) {
 	if p.data.Races == nil {
 		return nil, noAnswer("races")
@@ -192,7 +191,7 @@ func (p *Page) report(ctx context.Context) (*report.Report, error) {
 	return p.races, nil
 }
 
-// sources counts executions once.
+// sources counts executions, once.
 func (p *Page) sources(ctx context.Context) (*sources, error) {
 	if p.data.Trace == nil {
 		return nil, noAnswer("files")

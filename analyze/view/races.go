@@ -8,14 +8,14 @@ import (
 	"hindsight/tracefmt/numtext"
 )
 
-// Races is the answer under the key "races". Frames and stacks that many races
-// have are in it once; the others refer to them by index.
+// Races is the answer under the key "races". Frames and stacks that several races share
+// are in it once, and the races refer to them by index.
 type Races struct {
 	RankedBy   string   `json:"rankedBy"`
 	Static     int      `json:"static"`  // pairs of instructions
 	Dynamic    string   `json:"dynamic"` // dynamic pairs
 	Suppressed int      `json:"suppressed"`
-	Goroutines bool     `json:"goroutines,omitempty"` // what acts are goroutines, not threads
+	Goroutines bool     `json:"goroutines,omitempty"` // the actors are goroutines, not threads
 	Notes      []string `json:"notes,omitempty"`      // what the report does not cover
 	Groups     []Group  `json:"groups"`               // ranked; artifacts follow their cause
 	Races      []Race   `json:"races"`                // by number
@@ -27,7 +27,7 @@ type Races struct {
 	Stacks     [][]int  `json:"stacks"` // of frames, innermost first
 }
 
-// Group is races between the same two lines about one variable.
+// Group is the races between the same two lines about one variable.
 type Group struct {
 	ID    string `json:"id"` // of its first race
 	Under string `json:"under,omitempty"`
@@ -38,8 +38,8 @@ type Group struct {
 	Same  bool   `json:"same,omitempty"` // the values written make no difference
 }
 
-// Frame is a line of a call stack: indexes of the function and file, -1 if
-// unknown, the line, the address, and whether it is the user's own.
+// Frame is a line of a call stack: indexes of the function and file (-1 if unknown), the
+// line, the address, and whether it is the user's own.
 type Frame struct {
 	Function int    `json:"fn"`
 	File     int    `json:"file"`
@@ -59,7 +59,7 @@ type Race struct {
 	Impact      string    `json:"impact,omitempty"`
 	Artifact    *Artifact `json:"artifact,omitempty"`
 	Unexplained string    `json:"unexplained,omitempty"`
-	Behind      []string  `json:"behind,omitempty"` // IDs of races whose value decided that this ran
+	Behind      []string  `json:"behind,omitempty"` // IDs of races whose value decided that this race's code ran
 }
 
 // Access is a side of a race. At and Stack are indexes of a frame and a stack.
@@ -72,7 +72,7 @@ type Access struct {
 	At      int    `json:"at"`
 	Stack   int    `json:"stack"`
 	Locks   []Lock `json:"locks"`
-	Task    *Task  `json:"task,omitempty"` // in which it was made
+	Task    *Task  `json:"task,omitempty"` // the task in which it was made
 }
 
 // Task is an OpenMP task or a goroutine.
@@ -96,11 +96,11 @@ type Location struct {
 	Address string `json:"address"`
 	Size    uint64 `json:"size,omitempty"`
 	Thread  uint32 `json:"thread"`
-	Stack   int    `json:"stack"` // where it was allocated; -1: unknown
-	Freed   int    `json:"freed"` // where it was freed; -1: it was not
+	Stack   int    `json:"stack"` // where it was allocated, or -1 if unknown
+	Freed   int    `json:"freed"` // where it was freed, or -1 if it was not
 }
 
-// Artifact says of what a race is a consequence.
+// Artifact says of which races a race is a consequence.
 type Artifact struct {
 	Of       []string `json:"of"` // IDs
 	By       string   `json:"by"`
@@ -109,7 +109,7 @@ type Artifact struct {
 	Chain    []Link   `json:"chain"`
 }
 
-// Link is a step on the way from a racy value to an artifact.
+// Link is a step on the path from a racy value to an artifact.
 type Link struct {
 	Kind   string `json:"kind"`
 	Text   string `json:"text"`
@@ -117,7 +117,7 @@ type Link struct {
 	At     int    `json:"at"` // index of a frame
 }
 
-// Mutex is a lock that some side of a race held.
+// Mutex is a lock that a side of a race held.
 type Mutex struct {
 	Name    string `json:"name"`
 	Symbol  string `json:"symbol,omitempty"`
@@ -127,15 +127,15 @@ type Mutex struct {
 	Stack   int    `json:"stack"`
 }
 
-// Thread is one that took part in a race.
+// Thread is a thread that took part in a race.
 type Thread struct {
 	ID       uint32 `json:"id"`
 	Finished bool   `json:"finished"`
-	Parent   int64  `json:"parent"` // -1: none
-	Stack    int    `json:"stack"`  // where it was created; -1: unknown
+	Parent   int64  `json:"parent"` // or -1 if none
+	Stack    int    `json:"stack"`  // where it was created, or -1 if unknown
 }
 
-// interner returns what repeats an index.
+// interner replaces repeated values by indexes.
 type interner struct {
 	out       *Races
 	files     map[string]int
@@ -169,7 +169,7 @@ func (n *interner) frame(f *report.Frame) int {
 	return i
 }
 
-// stack is -1 for one that is not known.
+// stack returns the index of a stack, or -1 for one that is not known.
 func (n *interner) stack(list []report.Frame) int {
 	if len(list) == 0 {
 		return -1
@@ -189,7 +189,7 @@ func (n *interner) stack(list []report.Frame) int {
 	return i
 }
 
-// racesOf makes the answer about races of a report.
+// racesOf returns the answer about the races of a report.
 func racesOf(rep *report.Report) *Races {
 	out := &Races{RankedBy: report.RankedBy, Static: len(rep.Races), Dynamic: numtext.Grouped(rep.Dynamic), Suppressed: len(rep.Suppressed), Goroutines: rep.Goroutines, Notes: rep.Notes(),
 		Groups: []Group{}, Races: []Race{}, Mutexes: []Mutex{}, Threads: []Thread{}, Files: []string{}, Functions: []string{}, Frames: []Frame{}, Stacks: [][]int{}}

@@ -9,9 +9,9 @@ import (
 	"hindsight/analyze/report"
 )
 
-// Question asks for a slice: around a race, or of a line of a file.
+// Question selects a slice: around a race, or of a line of a file.
 type Question struct {
-	Race     *report.Race // nil: a line is asked for
+	Race     *report.Race // nil: a slice of a line
 	File     string       // path
 	Line     int
 	Forward  bool
@@ -22,7 +22,7 @@ type Question struct {
 // "slice/DIRECTION/FILE/LINE/INSTANCE", with the number of a file.
 type Slice struct {
 	At     string           `json:"at"`
-	Impact []string         `json:"impact,omitempty"` // of a race: what its value reached
+	Impact []string         `json:"impact,omitempty"` // around a race: what its value reached
 	Sheets []annotate.Sheet `json:"sheets"`
 }
 
@@ -36,7 +36,7 @@ func sliceOf(rep *annotate.Report) (*Slice, error) {
 	return out, err
 }
 
-// slice makes the answer under the rest of a key.
+// slice computes the answer for the rest of a key.
 func (p *Page) slice(ctx context.Context, rest string) (*Slice, error) {
 	if rest == "asked" && p.data.Asked != nil {
 		return sliceOf(p.data.Asked)

@@ -17,26 +17,26 @@ import (
 
 type threadID = event.ThreadID
 
-// File is a source file with code of the program: an element of the answer
-// under the key "files". The text of file n is under "source/n".
+// File is a source file with code of the program: an element of the answer under the key
+// "files". The text of file n is under "source/n".
 type File struct {
 	Path     string `json:"path"`
-	Own      bool   `json:"own,omitempty"` // not from a library's header
+	Own      bool   `json:"own,omitempty"` // the user's own, and not a library's header
 	Executed int    `json:"executed"`      // lines that were executed
 	Code     int    `json:"code"`          // lines with code
 }
 
-// Source is the text of a file with how often its lines were executed.
+// Source is the text of a file, and how often its lines were executed.
 type Source struct {
-	Chunks []Chunk `json:"chunks"` // none: the text was not found
-	// Counts are [line, executions, threads that did]; lines without code have
+	Chunks []Chunk `json:"chunks"` // empty if the text was not found
+	// Counts are triples [line, executions, number of threads]. Lines without code have
 	// none.
 	Counts [][3]uint64 `json:"counts"`
 }
 
-// Chunk is lines of a file, one after the other.
+// Chunk is a sequence of lines of a file.
 type Chunk struct {
-	From  int      `json:"from"` // the first, from 1
+	From  int      `json:"from"` // number of the first line, from 1
 	Lines []string `json:"lines"`
 }
 
@@ -55,15 +55,15 @@ type lineCount struct {
 // Limits of the code whose lines are looked up.
 const (
 	maxCode     = 8 << 20 // bytes
-	ctxInterval = 4096    // instructions between looks at the context
+	ctxInterval = 4096    // instructions between checks of the context
 )
 
 // readable matches names of source files.
 var readable = regexp.MustCompile(`(?i)\.(c|h|cc|hh|cpp|hpp|cxx|hxx|c\+\+|h\+\+|ipp|inl|tcc|inc|def|go|s|f|for|f90|f95|f03|f08|y|l|rs|d)$|/include/([^.]+/)*[^./]+$`)
 
-// Readable reports whether a name that a trace has for a source file looks like
-// one. The text of others is not read: a trace that somebody made could name
-// any file of the reader's machine.
+// Readable reports whether the name that a trace has for a source file looks like one.
+// Other files are not read, because a malicious trace could name any file on the reader's
+// machine.
 func Readable(name string) bool { return readable.MatchString(name) }
 
 // pcCount is how often an instruction was executed.
@@ -176,7 +176,7 @@ func instructions(img *image.Space, pc, bytes uint64) func(func(uint64) bool) {
 	}
 }
 
-// userCode lists the instructions of the user's functions, in order.
+// userCode returns the instructions of the user's functions, in order.
 func userCode(ctx context.Context, img *image.Space, counts map[uint64]pcCount) ([]uint64, error) {
 	var pcs []uint64
 	total := uint64(0)
@@ -209,7 +209,7 @@ func userCode(ctx context.Context, img *image.Space, counts map[uint64]pcCount) 
 	return slices.Compact(pcs), nil
 }
 
-// source makes the answer about file n.
+// source returns the answer about file n.
 func (s *sources) source(n int) *Source {
 	out := &Source{Chunks: []Chunk{}, Counts: [][3]uint64{}}
 	if Readable(s.files[n].Path) {
@@ -224,7 +224,7 @@ func (s *sources) source(n int) *Source {
 	return out
 }
 
-// around leaves of a file the lines that are near some.
+// around returns the parts of a file that are near some lines.
 func (s *Source) around(lines map[int]bool, near int) *Source {
 	out := &Source{Chunks: []Chunk{}, Counts: s.Counts}
 	kept := func(n int) bool {

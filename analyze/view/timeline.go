@@ -10,19 +10,18 @@ import (
 	"hindsight/analyze/timeline"
 )
 
-// Timeline is the answer under the key "timeline": the lanes of a run and its
-// races. What lanes did is under "window/LEVEL/NUMBER/PAGE": the run divided
-// into 4^LEVEL windows, of PageLanes lanes from PAGE·PageLanes on.
+// Timeline is the answer under the key "timeline": the lanes of a run and its races. What
+// lanes did is under "window/LEVEL/NUMBER/PAGE". A level divides the run into 4^LEVEL
+// windows. A window has PageLanes lanes, from PAGE·PageLanes on.
 type Timeline struct {
 	End       uint64          `json:"end"` // in recorded instructions of all threads
 	Lanes     []timeline.Lane `json:"lanes"`
 	PageLanes int             `json:"pageLanes"`
-	Levels    int             `json:"levels"` // windows of deeper ones would be empty
+	Levels    int             `json:"levels"` // windows of deeper levels would be empty
 	Marks     []Mark          `json:"marks"`
 }
 
-// Mark is the first instance of a group of races: the times and threads of its
-// accesses.
+// Mark is the first instance of a group of races: the times and threads of its accesses.
 type Mark struct {
 	ID      string    `json:"id"`
 	What    string    `json:"what"`
@@ -30,10 +29,10 @@ type Mark struct {
 	Threads [2]uint32 `json:"threads"`
 }
 
-// Window is what some lanes did in a part of the run.
+// Window says what some lanes did in a part of the run.
 type Window struct {
 	timeline.View
-	Objects map[uint64]string `json:"objects"` // names of variables that were waited for
+	Objects map[uint64]string `json:"objects"` // names of variables that threads waited for
 	Calls   map[uint64]Call   `json:"calls"`   // places of the calls that waited
 }
 
@@ -50,11 +49,11 @@ const (
 	levelFactor = 4
 	windowCells = 512
 	windowEdges = 400
-	smallest    = 64 // instructions that a window has at least
+	smallest    = 64 // smallest number of instructions in a window
 	maxMarks    = 20_000
 )
 
-// lanes builds the timeline once.
+// lanes builds the timeline, once.
 func (p *Page) lanes(ctx context.Context) (*timeline.Timeline, error) {
 	if p.data.Trace == nil {
 		return nil, noAnswer("timeline")
@@ -77,7 +76,7 @@ func levelsOf(end uint64) int {
 	return levels
 }
 
-// timelineAnswer makes the answer under "timeline".
+// timelineAnswer returns the answer under "timeline".
 func (p *Page) timelineAnswer(ctx context.Context) (*Timeline, error) {
 	tl, err := p.lanes(ctx)
 	if err != nil {
@@ -113,10 +112,10 @@ func (p *Page) timelineAnswer(ctx context.Context) (*Timeline, error) {
 	return out, nil
 }
 
-// windowKey names a window.
+// windowKey returns the key of a window.
 func windowKey(level, n, page int) string { return fmt.Sprintf("window/%d/%d/%d", level, n, page) }
 
-// window makes the answer under a key LEVEL/NUMBER/PAGE.
+// window returns the answer for a key LEVEL/NUMBER/PAGE.
 func (p *Page) window(ctx context.Context, key string) (*Window, error) {
 	tl, err := p.lanes(ctx)
 	if err != nil {
@@ -149,13 +148,13 @@ func (p *Page) window(ctx context.Context, key string) (*Window, error) {
 	return w, nil
 }
 
-// bound is where window n of a level begins.
+// bound returns where window n of a level begins.
 func bound(end uint64, level, n int) uint64 {
 	parts := uint64(1) << (2 * level)
 	return end/parts*uint64(n) + end%parts*uint64(n)/parts
 }
 
-// nameWaits names what was waited for, and where.
+// nameWaits adds the names of what threads waited for, and where.
 func (p *Page) nameWaits(w *Window) {
 	if p.data.Image == nil {
 		return

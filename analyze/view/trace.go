@@ -16,21 +16,20 @@ import (
 	"hindsight/tracefmt/buildinfo"
 )
 
-// tableRows bounds the variables and locks in the tables of a page.
+// tableRows limits the variables and locks in the tables of a page.
 const tableRows = 100
 
 // Options say how [Of] shows a trace.
 type Options struct {
-	// SourceDirs are searched for source files, besides the places that the debug
-	// information names.
+	// SourceDirs are searched for source files, in addition to the places in the debug
+	// information.
 	SourceDirs []string
-	// Waiting is told what a long computation is for, and calls done at its end.
-	// Nil: nobody is told.
+	// Waiting, if not nil, is called with the purpose of a long computation. It returns a
+	// function that is called at the end of that computation.
 	Waiting func(what string) (done func())
 }
 
-// Of returns the page about a trace, which must stay open until the page is
-// closed.
+// Of returns the page about a trace, which must stay open until the page is closed.
 func Of(t *analyze.Trace, o Options) (*Page, error) {
 	if err := t.HasRun(); err != nil {
 		return nil, err

@@ -19,10 +19,10 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// hostile are names that must show as text and nothing else.
+// hostile are names that must appear as text and nothing else.
 const hostile = `</script><img src=x onerror="throw 1">"'&` + "\u202e\u0001"
 
-// manyRaces makes a report of n groups of races with hostile names.
+// manyRaces returns a report of n groups of races with hostile names.
 func manyRaces(n int) *report.Report {
 	rep := &report.Report{Threads: map[event.ThreadID]report.Thread{0: {ID: 0}, 1: {ID: 1, HasParent: true}}}
 	for i := range n {
@@ -54,8 +54,8 @@ func get(t *testing.T, h http.Handler, host, path string) *http.Response {
 	return w.Result()
 }
 
-// TestHandler: only who knows the token is answered, and only under an address
-// of this machine.
+// TestHandler checks that only clients that know the token get answers, and only at an
+// address of this machine.
 func TestHandler(t *testing.T) {
 	h, err := pageOf(manyRaces(3)).Handler("secret")
 	if err != nil {
@@ -90,8 +90,8 @@ func TestHandler(t *testing.T) {
 // external matches what would load something from elsewhere.
 var external = regexp.MustCompile(`(?i)(src|href)\s*=\s*["']?[a-z]+:|url\(|@import|\bimport\s*\(|https?://`)
 
-// TestSelfContained: a page in one file loads nothing, and nothing of a trace
-// becomes markup.
+// TestSelfContained checks that a page in one file loads nothing, and that nothing in a
+// trace becomes markup.
 func TestSelfContained(t *testing.T) {
 	var out bytes.Buffer
 	if err := pageOf(manyRaces(5)).WriteFile(t.Context(), &out); err != nil {
@@ -117,8 +117,8 @@ func TestReadable(t *testing.T) {
 	}
 }
 
-// TestManyRaces shows ten thousand races in a browser: rows that are in sight
-// only, filters, keys, links, and names that would like to be markup.
+// TestManyRaces shows ten thousand races in a browser. It checks that only visible rows
+// exist, and checks filters, keys, links, and names that contain markup.
 func TestManyRaces(t *testing.T) {
 	const n = 10_000
 	h, err := pageOf(manyRaces(n)).Handler("secret")
@@ -155,7 +155,7 @@ func TestManyRaces(t *testing.T) {
 	}
 }
 
-// TestFileInBrowser opens a page in one file, as a colleague would.
+// TestFileInBrowser opens a page in one file in a browser.
 func TestFileInBrowser(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "page.html")
 	f, err := os.Create(file)

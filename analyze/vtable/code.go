@@ -8,11 +8,13 @@ import (
 	"hindsight/mpsim/rv"
 )
 
-// destructor matches the linker's names of destructors; what is before is the class.
+// destructor matches the linker's names of destructors. The text before the match is the
+// class.
 var destructor = regexp.MustCompile(`^(_Z.*)D\d+Ev$`)
 
-// class is the class whose destructor stores its table of virtual functions at pc, as
-// the beginning of the linker's names of the class's members; "" if it is no such store.
+// class returns the class whose destructor stores its table of virtual functions at pc,
+// as the beginning of the linker's names of the class's members. It returns "" if the
+// instruction is not such a store.
 func (f *finder) class(pc uint64) string {
 	c, known := f.classes[pc]
 	if !known {
@@ -24,7 +26,7 @@ func (f *finder) class(pc uint64) string {
 	return c
 }
 
-// linkage is the linker's name of the function that the source has at pc.
+// linkage returns the linker's name of the function at pc in the source.
 func (f *finder) linkage(pc uint64) string {
 	if frames := f.img.Frames(pc); len(frames) > 0 {
 		return frames[0].Linkage
@@ -32,8 +34,8 @@ func (f *finder) linkage(pc uint64) string {
 	return ""
 }
 
-// member is the linker's name of a constructor's or destructor's function that has the
-// site; "" if it is of another function.
+// member returns the linker's name of the constructor or destructor that contains the
+// site, or "" if it is in another function.
 func (f *finder) member(site format.SiteID) string {
 	name := f.linkage(f.trace.Site(site).PC)
 	if special.MatchString(name) {
@@ -51,11 +53,11 @@ func (f *finder) sets(site format.SiteID, class string) bool {
 	return ok && len(rest) > 1 && (rest[0] == 'C' || rest[0] == 'D') && (rest[1] >= '0' && rest[1] <= '9' || rest[1] == 'I')
 }
 
-// maxFunction bounds the instructions of a function that are looked at.
+// maxFunction limits the instructions of a function that are examined.
 const maxFunction = 1 << 14
 
 // storesTable reports whether the instruction at pc stores an address in a table of
-// virtual functions: a constant, or what the global offset table holds and 16 or more.
+// virtual functions: a constant, or an entry of the global offset table plus 16 or more.
 func (f *finder) storesTable(pc uint64) bool {
 	fn, ok := f.img.Func(pc)
 	if !ok {
@@ -83,14 +85,14 @@ func (f *finder) storesTable(pc uint64) bool {
 
 const regGP = 3
 
-// value is what is known of a register.
+// value is what is known about a register.
 type value struct {
-	constant uint64 // added to what was loaded, if it was
+	constant uint64 // added to what was loaded, if anything was
 	known    bool
 	loaded   bool // from a constant address
 }
 
-// result is what an instruction at pc puts into its register.
+// result returns what an instruction at pc stores in its register.
 func result(i *rv.Inst, pc uint64, regs *[64]value) value {
 	if v, ok := i.Static(pc); ok {
 		return value{constant: v, known: true}

@@ -1,9 +1,9 @@
-// Package vtable recognises races that a compiler adds to C++: a destructor begins by
-// storing the address of its class's table of virtual functions into the object, which
-// has that value already unless a class derived from it was destroyed before. In the
-// source there is no such store, and a thread that calls a virtual function meanwhile
-// is correct if the destructor waits for it. A destructor that changes the value, as
-// that of a base class does, races.
+// Package vtable recognises races that a compiler adds to C++. A destructor begins by
+// storing the address of its class's table of virtual functions in the object. The object
+// already has that value unless an object of a derived class was destroyed before. The
+// source has no such store, and a thread that calls a virtual function meanwhile is
+// correct if the destructor waits for it. A destructor that changes the value, as that of
+// a base class does, races.
 package vtable
 
 import (
@@ -14,8 +14,8 @@ import (
 )
 
 // Unchanged returns the races without those between a read and such a store, as far as
-// the first and the last instance of a race tell. A race of which only the last instance
-// changes the value has that as its first one too.
+// the first and the last instance of a race show. If only the last instance of a race
+// changes the value, that becomes the race's first instance too.
 func Unchanged(t *cdr.Trace, img *image.Space, races []race.Race) ([]race.Race, error) {
 	f := finder{trace: t, img: img, history: t.Histories(), classes: map[uint64]string{}}
 	kept := races[:0:0]
@@ -38,16 +38,16 @@ func Unchanged(t *cdr.Trace, img *image.Space, races []race.Race) ([]race.Race, 
 	return kept, nil
 }
 
-// finder answers for one trace.
+// finder finds such races in one trace.
 type finder struct {
 	trace   *cdr.Trace
 	img     *image.Space
 	history *cdr.Histories
-	classes map[uint64]string // by the instruction that stores, see class
+	classes map[uint64]string // by the instruction that stores; see class
 }
 
-// silent reports whether one side of an instance is a store that changes nothing, and
-// the other one a read.
+// silent reports whether one side of an instance is a store that changes nothing, and the
+// other a read.
 func (f *finder) silent(i *race.Instance) (bool, error) {
 	store, read := &i.Later, &i.Earlier
 	if !store.Op.Writes() {

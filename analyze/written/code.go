@@ -5,23 +5,23 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// block is what a block of the simulator does that matters here.
+// block is what matters here about a block of the simulator.
 type block struct {
-	sites, values int // entries of the batch that it takes
+	sites, values int // number of entries of the batch that it takes
 	defs          []def
 	stores        []store
 	known         bool // its code is in the program
 
-	pc, last uint64 // first and last instruction
+	pc, last uint64 // addresses of the first and last instruction
 	end      event.End
 	loads    []int32 // watched sites
 }
 
-// source is where a value comes from.
+// source says where a value comes from.
 type source struct {
 	kind  sourceKind
 	reg   uint8  // of fromRegister: 0–31 integer, 32–63 floating-point
-	at    int    // of fromValue: the block's how manieth
+	at    int    // of fromValue: index among the block's values
 	value uint64 // of constant
 }
 
@@ -29,7 +29,7 @@ type sourceKind uint8
 
 const (
 	constant     sourceKind = iota
-	fromRegister            // as it was when the block began
+	fromRegister            // its value when the block began
 	fromValue
 	unknown
 )
@@ -40,22 +40,22 @@ type def struct {
 	from source
 }
 
-// store is a write of the block.
+// store is a write by the block.
 type store struct {
 	site int32 // in the order of the block's sites; -1: an atomic access, whose address is value addr
 	addr int
 	size uint8
 	from source
-	id   int32 // of the watched site, -1 for others
+	id   int32 // of the watched site; -1 for others
 }
 
-// code decodes what ran.
+// code decodes the executed blocks.
 type code interface {
 	Code(pc uint64, n int) []byte
 }
 
-// sigreturn reports whether b can be what Linux lets signal handlers return to, which
-// is in no file: li a7, 139; ecall.
+// sigreturn reports whether b may be the code to which Linux lets signal handlers return,
+// which is in no file: li a7, 139; ecall.
 func sigreturn(b *event.Block) bool {
 	return b.End == event.EndSyscall && b.Bytes == 8 && b.Insts == 2 && len(b.Sites) == 0
 }

@@ -6,13 +6,14 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// noCode is a program that has code nowhere.
+// noCode is a program without code.
 type noCode struct{}
 
 func (noCode) Code(uint64, int) []byte { return nil }
 
-// TestScanForeign holds that a run goes on after a signal handler returns to the
-// kernel's page, which is in no file, and not after other code that it made.
+// TestScanForeign checks that a run continues after a signal handler returns to the
+// kernel's page, which is in no file, but not after other code that the program
+// generated.
 func TestScanForeign(t *testing.T) {
 	back := event.Block{PC: 0x3fffffe000, Bytes: 8, Insts: 2, End: event.EndSyscall}
 	if b := scan(noCode{}, &back); !b.known || len(b.defs) != 1 || b.defs[0].reg != 17 || b.values != 0 {

@@ -7,8 +7,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// frame is an activation: an instruction of it, and the registers that tell
-// where its variables are, as they were before that.
+// frame is an activation: one of its instructions, and the values before it of the
+// registers that locate its variables.
 type frame struct{ pc, sp, fp uint64 }
 
 const (
@@ -19,11 +19,11 @@ const (
 // frames follows the calls of a thread.
 type frames struct {
 	calls   []frame
-	pending bool  // the innermost call has returned, or Unwound tells what else
+	pending bool  // the innermost call has returned, unless Unwound says otherwise
 	last    frame // where the thread was when its last block began
 }
 
-// maxCalls bounds the calls that are followed; outer ones are forgotten.
+// maxCalls limits the calls that are followed. Outer ones are forgotten.
 const maxCalls = 1 << 16
 
 func (f *frames) begin(b *block, t *thread) {
@@ -31,7 +31,7 @@ func (f *frames) begin(b *block, t *thread) {
 	f.last = frame{pc: b.pc, sp: t.regs[regSP], fp: t.regs[regFP]}
 }
 
-// settle drops the call that has returned.
+// settle removes the call that has returned.
 func (f *frames) settle() {
 	f.pending = f.pending && len(f.calls) > 0
 	if f.pending {
@@ -39,7 +39,7 @@ func (f *frames) settle() {
 	}
 }
 
-// end follows how a block was left.
+// end follows how control left a block.
 func (f *frames) end(b *block, t *thread) {
 	switch b.end {
 	case event.EndCall, event.EndCallInd:
@@ -65,8 +65,8 @@ func (f *frames) event(e *event.Event) {
 	}
 }
 
-// locate finds the variable that an access of size bytes at addr is to. img may be
-// asked for what is live at a place.
+// locate finds the variable that an access of size bytes at addr is to. It may ask img
+// which variables are live at a place.
 func (f *frames) locate(img *image.Space, addr, size uint64) local.Variable {
 	// A call that has just returned still represents its caller.
 	chain := []frame{f.last}
@@ -88,7 +88,7 @@ func (f *frames) locate(img *image.Space, addr, size uint64) local.Variable {
 	return local.Variable{}
 }
 
-// base returns the registers that frames are told by.
+// base returns the registers that locate frames.
 func (f *frame) base(reg uint8) (uint64, bool) {
 	switch reg {
 	case regSP:
@@ -128,5 +128,5 @@ func (o *Observer) executed(id event.ThreadID, t *thread, site int32) (ordinal u
 	return ordinal
 }
 
-// Locals is what was found about each place, after the run.
+// Locals returns what was found about each place, after the run.
 func (o *Observer) Locals() []local.Variable { return o.locals }

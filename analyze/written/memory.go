@@ -9,10 +9,10 @@ const (
 	filter    = 1 << 12
 )
 
-// memory is the contents of some pages, as far as they are known.
+// memory has the known contents of some pages.
 type memory struct {
 	pages map[uint64]*page // by address / 4096
-	maybe [filter]bool     // whether some page has the number, modulo filter
+	maybe [filter]bool     // by page number modulo filter: there may be such a page
 }
 
 type page struct {
@@ -20,7 +20,7 @@ type page struct {
 	known [pageBytes]bool
 }
 
-// newMemory has those pages, with what the program's file puts there.
+// newMemory returns a memory of those pages, with the contents of the program's file.
 func newMemory(img *image.Space, numbers map[uint64]bool) memory {
 	m := memory{pages: make(map[uint64]*page, len(numbers))}
 	for n := range numbers {
@@ -35,7 +35,7 @@ func newMemory(img *image.Space, numbers map[uint64]bool) memory {
 	return m
 }
 
-// load puts into the page at addr what a segment has there.
+// load stores the contents of a segment in the page at addr.
 func (p *page) load(addr uint64, s *image.Segment) {
 	if addr >= s.End() || s.Addr >= addr+pageBytes {
 		return
@@ -57,8 +57,7 @@ func (m *memory) watches(addr uint64) bool {
 	return m.maybe[n%filter] && m.pages[n] != nil
 }
 
-// write stores the lowest bytes of value and tells whether they were there
-// already.
+// write stores the lowest bytes of value and reports whether they were already there.
 func (m *memory) write(addr uint64, size uint8, value uint64) (unchanged bool) {
 	unchanged = true
 	for range size {
@@ -76,10 +75,10 @@ func (m *memory) write(addr uint64, size uint8, value uint64) (unchanged bool) {
 	return unchanged
 }
 
-// forget says that something unknown was written.
+// forget marks bytes as unknown, because something unknown was written.
 func (m *memory) forget(addr, n uint64) { m.fill(addr, n, false) }
 
-// zero says that zeros are there now.
+// zero stores zeros.
 func (m *memory) zero(addr, n uint64) { m.fill(addr, n, true) }
 
 func (m *memory) fill(addr, n uint64, known bool) {
@@ -102,7 +101,7 @@ func (m *memory) fill(addr, n uint64, known bool) {
 	}
 }
 
-// fill sets what of n bytes at addr lies in the page of that number.
+// fill sets the part of the n bytes at addr that is in the page with that number.
 func (p *page) fill(number, addr, n uint64, known bool) {
 	var from, to uint64
 	if start := number * pageBytes; start < addr {

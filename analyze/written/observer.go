@@ -11,43 +11,42 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Seen is what the writes of a race wrote.
+// Seen says what the writes of a race wrote.
 type Seen struct {
-	Writes    uint64 // that were looked at
-	Unchanged uint64 // of those, that stored what was there already
-	// All says that all executions of the writing instructions were looked at,
-	// and not only those that race, which were too many to tell apart.
+	Writes    uint64 // number of examined writes
+	Unchanged uint64 // number of those that stored what was already there
+	// All says that all executions of the writing instructions were examined, and not
+	// only those that race, because these were too many to distinguish.
 	All bool
-	// Equal says that both sides of the race write, and that all the writes to
-	// an address stored the same there.
+	// Equal says that both sides of the race write, and that all writes to an address
+	// stored the same there.
 	Equal bool
-	// One says that all of them stored the same, Value, in the Size bytes.
+	// One says that all of them stored the same, which is Value, in the Size bytes.
 	One   bool
 	Value uint64
 	Size  uint8
 }
 
-// Same reports whether the writes make no difference: each stored what was there,
-// or all of them the same.
+// Same reports whether the writes make no difference: each stored what was there, or all
+// of them stored the same.
 func (s *Seen) Same() bool { return s.Writes > 0 && (s.Unchanged == s.Writes || s.Equal) }
 
-// Observer watches the writes of races in a rerun. It is an
-// [event.ValueObserver].
+// Observer watches the writes of races in a rerun. It is an [event.ValueObserver].
 type Observer struct {
 	img     *image.Space
 	blocks  []block
 	ids     map[format.Site]int32 // of watched sites
 	queries []query
-	bySite  [][]int32 // queries that ask about all executions of a site
+	bySite  [][]int32 // queries about all executions of a site
 	byExec  map[execution][]int32
 	memory  memory
 	asked   []local.Place
 	places  map[execution][]int32
-	locals  []local.Variable // of the places
+	locals  []local.Variable // the variables of the places
 	threads map[event.ThreadID]*thread
 
-	// Outcome is how the run ended, and Insts what each thread executed, to be
-	// held against the run in the trace.
+	// Outcome is how the run ended, and Insts what each thread executed, for comparison
+	// with the run in the trace.
 	Outcome event.Outcome
 	Insts   []uint64
 }
@@ -55,13 +54,13 @@ type Observer struct {
 // query is a race.
 type query struct {
 	Seen
-	at map[uint64]uint64 // what was written where; nil: not the same
+	at map[uint64]uint64 // what was written at each address; nil: not the same
 }
 
-// maxAddresses bounds the addresses at which the writes of a race are compared.
+// maxAddresses limits the addresses at which the writes of a race are compared.
 const maxAddresses = 1 << 16
 
-// execution names an execution of a watched site.
+// execution identifies an execution of a watched site.
 type execution struct {
 	thread  event.ThreadID
 	id      int32
@@ -74,8 +73,8 @@ type thread struct {
 	frames frames
 }
 
-// New prepares to watch the writes, of which site returns the sites, on pages
-// (addresses / 4096), and to say what variables places are in.
+// New returns an Observer. It watches the writes by the sites that site returns, on pages
+// (addresses / 4096), and finds the variables that contain places.
 func New(img *image.Space, site func(format.SiteID) format.Site, writes []artifact.Writes, pages map[uint64]bool, places []local.Place) *Observer {
 	o := &Observer{img: img, ids: map[format.Site]int32{}, queries: make([]query, len(writes)), byExec: map[execution][]int32{},
 		memory: newMemory(img, pages), threads: map[event.ThreadID]*thread{}}
@@ -212,7 +211,7 @@ func (o *Observer) effect(t *thread, e *event.Effect) {
 	}
 }
 
-// store follows a store, and looks at it when it is one of a race.
+// store follows a store, and examines it if it is one of a race.
 func (o *Observer) store(id event.ThreadID, t *thread, s *store, values, addrs []uint64) {
 	var ordinal uint64
 	if s.id >= 0 {
@@ -272,7 +271,7 @@ func (q *query) saw(addr uint64, size uint8, value uint64, unchanged bool) {
 	q.at[addr] = value
 }
 
-// Seen is what was found about each race, after the run.
+// Seen returns what was found about each race, after the run.
 func (o *Observer) Seen() []Seen {
 	out := make([]Seen, len(o.queries))
 	for n := range o.queries {

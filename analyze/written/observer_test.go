@@ -15,7 +15,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// reader holds what an Observer knows of memory against what the run loads.
+// reader compares what an Observer knows of memory with what the run loads.
 type reader struct {
 	*Observer
 	t       *testing.T
@@ -58,7 +58,7 @@ func (r *reader) Define(blocks []event.Block) error {
 	return r.Observer.Define(blocks)
 }
 
-// Batch hands the batch on block by block, and looks at the loads in between.
+// Batch passes the batch on block by block, and examines the loads in between.
 func (r *reader) Batch(b *event.Batch) error {
 	effects, values, addrs := b.Effects, b.Values, b.Addrs
 	for n := 0; n <= len(b.Blocks); n++ {
@@ -116,8 +116,8 @@ func (r *reader) check(i rv.Inst, addr, got uint64) {
 	}
 }
 
-// TestMemory: what is known of memory is what the run's loads find there, and it
-// is most of it.
+// TestMemory checks that the known contents of memory agree with what the run's loads
+// return, and that most of it is known.
 func TestMemory(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -149,7 +149,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestSaw is the rule for what makes no difference.
+// TestSaw tests the rule for what makes no difference.
 func TestSaw(t *testing.T) {
 	type write struct{ addr, value, before uint64 }
 	for _, tt := range []struct {
@@ -182,7 +182,7 @@ func TestSaw(t *testing.T) {
 	}
 }
 
-// TestBadBatches are refused.
+// TestBadBatches checks that bad batches are rejected.
 func TestBadBatches(t *testing.T) {
 	img := cross.Image(t, "bank")
 	entry := event.Block{PC: img.Main.Entry, Bytes: 2, Insts: 1, Sites: []event.Site{{PC: img.Main.Entry, Size: 8}}}

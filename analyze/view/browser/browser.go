@@ -1,5 +1,4 @@
-// Package browser drives a real browser, Chromium without a window, for tests
-// of pages. It is for tests only.
+// Package browser drives headless Chromium in tests of pages. It is for tests only.
 package browser
 
 import (
@@ -21,23 +20,22 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// patience is how long a test waits for what should be there at once; a busy
-// machine makes a browser slow.
+// patience is how long a test waits for something that should happen at once. On a busy
+// machine, a browser is slow.
 const patience = 60 * time.Second
 
-// Browser is a tab. What the page reports as an error fails the test.
+// Browser is a tab. An error that the page reports fails the test.
 type Browser struct {
 	t testing.TB
-	// briefly returns the tab as chromedp knows it, which is a context, for one
-	// action.
+	// briefly returns the context by which chromedp identifies the tab, for one action.
 	briefly func() (context.Context, context.CancelFunc)
 
 	mu       sync.Mutex
 	problems []string
 }
 
-// Start opens a tab of that size. Without Chromium it skips the test, or fails
-// it where the environment says that all tools must be there.
+// Start opens a tab of the given size. Without Chromium it skips the test, or fails it if
+// the environment requires all tools.
 func Start(t testing.TB, width, height int) *Browser {
 	t.Helper()
 	path := ""
@@ -56,11 +54,11 @@ func Start(t testing.TB, width, height int) *Browser {
 	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(width, height),
 		chromedp.UserDataDir(t.TempDir()), chromedp.WSURLReadTimeout(patience))
 	if os.Getuid() == 0 {
-		opts = append(opts, chromedp.NoSandbox) // Chromium has none for root
+		opts = append(opts, chromedp.NoSandbox) // as root, Chromium has no sandbox
 	}
 	alloc, stop := chromedp.NewExecAllocator(context.Background(), opts...)
 	t.Cleanup(stop)
-	ctx, _ := chromedp.NewContext(alloc) // ended by Cancel, which waits
+	ctx, _ := chromedp.NewContext(alloc) // Cancel ends it and waits
 	b := &Browser{t: t, briefly: func() (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, patience) }}
 	t.Cleanup(func() {
 		_ = chromedp.Cancel(ctx)
@@ -107,7 +105,7 @@ func (b *Browser) listen(event any) {
 	}
 }
 
-// Do runs actions; one that fails ends the test.
+// Do runs actions. If one fails, the test ends.
 func (b *Browser) Do(actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ctx, cancel := b.briefly()
@@ -128,21 +126,21 @@ func value[T any](b *Browser, action chromedp.Action[T]) T {
 	return x
 }
 
-// Open goes to an address and waits until the page shows it.
+// Open opens an address and waits until the page shows it.
 func (b *Browser) Open(url string) {
 	b.t.Helper()
 	b.Do(chromedp.Navigate(url))
 	b.Ready()
 }
 
-// Ready waits until the page shows what its address names.
+// Ready waits until the page shows what its address says.
 func (b *Browser) Ready() {
 	b.t.Helper()
 	b.Until(`document.querySelector('main')?.dataset.ready === location.hash && !document.querySelector('.soon > .message')`)
 }
 
-// Until waits for a condition in JavaScript. It asks again and again: the
-// content security policy of a page forbids what would tell.
+// Until waits for a condition in JavaScript. It polls, because the content security
+// policy of a page forbids what chromedp would use to wait.
 func (b *Browser) Until(condition string) {
 	b.t.Helper()
 	for begun := time.Now(); time.Since(begun) < patience; time.Sleep(pause) {
@@ -155,7 +153,7 @@ func (b *Browser) Until(condition string) {
 
 const pause = 20 * time.Millisecond
 
-// Click clicks on the first element of a CSS selector.
+// Click clicks on the first element that matches a CSS selector.
 func (b *Browser) Click(selector string) {
 	b.t.Helper()
 	b.Do(chromedp.Click(chromedp.CSS(selector)))
@@ -173,32 +171,32 @@ func (b *Browser) Type(selector, text string) {
 	b.Do(chromedp.SendKeys(chromedp.CSS(selector), text))
 }
 
-// Text is what the first element of a CSS selector shows.
+// Text returns the text of the first element that matches a CSS selector.
 func (b *Browser) Text(selector string) string {
 	b.t.Helper()
 	return value(b, chromedp.Text(chromedp.CSS(selector)))
 }
 
-// Eval is the value of an expression in JavaScript.
+// Eval returns the value of an expression in JavaScript.
 func Eval[T any](b *Browser, expression string) T {
 	b.t.Helper()
 	return value(b, chromedp.Evaluate[T](expression))
 }
 
-// Shot is a picture of the tab as PNG.
+// Shot returns a picture of the tab as PNG.
 func (b *Browser) Shot() []byte {
 	b.t.Helper()
 	return value(b, chromedp.CaptureScreenshot())
 }
 
-// Size of the picture that Like compares.
+// The size of the picture that Like compares.
 const (
 	coarseWidth  = 48
 	coarseHeight = 32
 )
 
-// Coarse makes a small grey picture of one, in which letters are a shade: what
-// is left is where things are.
+// Coarse returns a small grey version of a picture, in which letters become a shade and
+// only positions remain.
 func Coarse(picture []byte) (*image.Gray, error) {
 	img, err := png.Decode(bytes.NewReader(picture))
 	if err != nil {
@@ -221,8 +219,8 @@ func Coarse(picture []byte) (*image.Gray, error) {
 	return out, nil
 }
 
-// Like compares the tab with a coarse picture in a file, loosely: fonts differ
-// between machines. With update it writes the file.
+// Like compares the tab with a coarse picture in a file. The comparison is loose, because
+// fonts differ between machines. With update, it writes the file.
 func (b *Browser) Like(file string, update bool) {
 	b.t.Helper()
 	got, err := Coarse(b.Shot())
@@ -252,7 +250,7 @@ func (b *Browser) Like(file string, update bool) {
 	}
 }
 
-// maxDifference is how much shades of 0 to 255 may differ, on average.
+// maxDifference is the largest average difference between shades of 0 to 255.
 const maxDifference = 8
 
 func difference(got *image.Gray, want image.Image) float64 {
