@@ -1,6 +1,8 @@
 package sieve
 
 import (
+	"slices"
+
 	"hindsight/analyze/race/internal/pass"
 )
 
@@ -74,10 +76,10 @@ func (s *Sieve) mix(g uint64, m uint8, write, atomic bool) error {
 	list, kept := p.mixed[g], p.mixed[g][:0]
 	for _, t := range list {
 		if t.mask&m != 0 {
-			switch before := s.ordered(t.id); {
+			switch before := s.ordered(t.id) || s.outlived(t.cut); {
 			case before && t.atomic == atomic && (write || !t.write):
 				t.mask &^= m
-			case !before && t.atomic != atomic && (write || t.write) && (t.cut == 0 || t.cut > s.unit.Start):
+			case !before && t.atomic != atomic && (write || t.write):
 				hit |= t.mask & m
 			}
 		}
@@ -86,6 +88,9 @@ func (s *Sieve) mix(g uint64, m uint8, write, atomic bool) error {
 		}
 	}
 	kept = append(kept, mixed{trace8{id: s.me, mask: m, write: write}, atomic})
+	if len(kept) > manyMixed {
+		kept = slices.DeleteFunc(kept, func(t mixed) bool { return s.horizon.Past(t.id.Strand(), t.id.Epoch(), t.cut) })
+	}
 	if len(kept) > manyMixed {
 		hit, kept = m, nil
 	}
