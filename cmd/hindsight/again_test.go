@@ -20,7 +20,7 @@ import (
 	"hindsight/mpsim/session"
 )
 
-// recordKeeping records a program and returns the trace's file.
+// recordKeeping records a program with --keep keep and returns the name of the trace.
 func recordKeeping(t *testing.T, elf, keep, input string) string {
 	t.Helper()
 	img, err := image.Load(elf)
@@ -34,8 +34,8 @@ func recordKeeping(t *testing.T, elf, keep, input string) string {
 	return r.Out
 }
 
-// reportAgain is the report of a trace by races with those flags, and what it
-// says on standard error.
+// reportAgain returns the report of races on a trace with some flags, and what the
+// command prints on standard error.
 func reportAgain(t *testing.T, file string, again *againFlags) (*report.Report, string) {
 	t.Helper()
 	var said bytes.Buffer
@@ -50,7 +50,7 @@ func reportAgain(t *testing.T, file string, again *againFlags) (*report.Report, 
 	return rep, said.String()
 }
 
-// count of artifacts and of races of which it is not known whether they are.
+// count returns the number of artifacts, and of races that may be artifacts.
 func artifactCounts(rep *report.Report) (artifacts, unknown int) {
 	for i := range rep.Races {
 		if rep.Races[i].Artifact != nil {
@@ -63,8 +63,8 @@ func artifactCounts(rep *report.Report) (artifacts, unknown int) {
 	return artifacts, unknown
 }
 
-// privately keeps the racy value in memory of its own between reading it and
-// indexing with it.
+// privately keeps the racy value in private memory between reading it and using it as an
+// index.
 const privately = `#include <pthread.h>
 #include <stdio.h>
 int subscript, table[64];
@@ -98,8 +98,8 @@ int main(void)
 }
 `
 
-// TestArtifactsOfShared: what --keep shared left out is found by making the run
-// again, with the verdicts of --keep all.
+// TestArtifactsOfShared checks that a rerun finds what --keep shared omits, with the
+// verdicts of --keep all.
 func TestArtifactsOfShared(t *testing.T) {
 	needTools(t, cross.Compiler)
 	for _, level := range []string{"-O0", "-O1", "-O2"} {
@@ -129,7 +129,7 @@ func TestArtifactsOfShared(t *testing.T) {
 					t.Errorf("race %d: %+v, want %+v", i, a, b)
 				}
 			}
-			// With another input the run is another one, and nothing is claimed.
+			// With another input the run is different, and nothing is claimed.
 			rep, said = reportAgain(t, shared, &againFlags{stdin: other})
 			if _, unknown := artifactCounts(rep); unknown == 0 || !strings.Contains(said, "not the run in the trace") || !strings.Contains(said, "standard input") {
 				t.Errorf("%d unknown, said %q", unknown, said)
@@ -196,8 +196,8 @@ int main(void)
 }
 `
 
-// TestSameValues: races are marked whose writes all store the same, or what was
-// there, and no others.
+// TestSameValues checks that exactly those races are marked whose writes all store the
+// same value, or the value that was there.
 func TestSameValues(t *testing.T) {
 	needTools(t, cross.Compiler)
 	want := map[string]string{ // of a pair of writes; of a write and a read
@@ -257,8 +257,8 @@ func checkSameValue(t *testing.T, r *report.Race, want map[string]string, seen m
 	}
 }
 
-// onStacks lets threads race on variables of functions that are in the middle of
-// calls, in a function that calls itself, and on one of the function that runs.
+// onStacks makes threads race on local variables of functions that are in the middle of
+// calls, of a function that calls itself, and of the running function.
 const onStacks = `#include <pthread.h>
 #include <stdlib.h>
 struct pair { long first, second; };
@@ -319,7 +319,7 @@ int main(void)
 }
 `
 
-// TestLocals: memory on a stack has the name of the variable.
+// TestLocals checks that memory on a stack has the name of its variable.
 func TestLocals(t *testing.T) {
 	needTools(t, cross.Compiler)
 	for _, level := range []string{"-O0", "-O1", "-O2"} {
@@ -339,7 +339,7 @@ func checkStackNames(t *testing.T, file string, values bool) {
 	var got []string
 	for i := range rep.Races {
 		if l := rep.Races[i].Location.Local; l != nil {
-			name, _, _ := strings.Cut(l.In.Function, ".") // clones have something after it
+			name, _, _ := strings.Cut(l.In.Function, ".") // the names of clones have a suffix
 			got = append(got, fmt.Sprintf("%s+%d in %s", l.Path, l.Offset, name))
 		} else {
 			t.Errorf("a race on %+v", rep.Races[i].Location)

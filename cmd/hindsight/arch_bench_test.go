@@ -12,11 +12,11 @@ import (
 	"hindsight/tracefmt"
 )
 
-// BenchmarkArch records kernels with 4 threads as CDR, as CDR with the quantum
-// of --arch, and with --arch, in turn, as whole processes. Reported: million
-// instructions a second of each, wall time with the model as a multiple of that
-// without, at the default quantum of each and at the same, and what the model's
-// blocks take, in bits for every history bit.
+// BenchmarkArch records kernels with 4 threads as CDR, as CDR with the quantum of --arch,
+// and with --arch, in turn, as whole processes. It reports million instructions per
+// second of each; wall time with the model as a multiple of that without, at the default
+// quantum of each and at the same quantum; and the size of the model's blocks, in bits
+// for each history bit.
 func BenchmarkArch(b *testing.B) {
 	for _, name := range []string{"fft", "lu", "mp3d", "water", "sor"} {
 		p, ok := examples.Lookup(name)
@@ -51,8 +51,7 @@ func BenchmarkArch(b *testing.B) {
 	}
 }
 
-// historyCost is the size of the history blocks of a trace for each bit in
-// them.
+// historyCost returns the size of the history blocks of a trace for each bit in them.
 func historyCost(b *testing.B, file string) float64 {
 	b.Helper()
 	t, err := cdr.Open(file)

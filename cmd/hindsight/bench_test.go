@@ -21,10 +21,10 @@ import (
 // can measure whole processes.
 const benchExec = "HINDSIGHT_BENCH_EXEC"
 
-// kernels are the paper's five.
+// kernels are the five kernels of the paper.
 var kernels = []string{"fft", "lu", "mp3d", "water", "sor"}
 
-// usage is what a process took.
+// usage has the resources that a process used.
 type usage struct {
 	wall  time.Duration
 	cpu   time.Duration
@@ -54,7 +54,7 @@ func (u *usage) run(b testing.TB, name string, args ...string) {
 	}
 }
 
-// best keeps the smaller of two measurements of the same, each figure by itself.
+// best keeps the smaller of two measurements, for each figure separately.
 func (u *usage) best(other usage) {
 	if u.wall == 0 {
 		*u = other
@@ -65,11 +65,11 @@ func (u *usage) best(other usage) {
 
 func (u *usage) mips() float64 { return u.insts / 1e6 / u.wall.Seconds() }
 
-// BenchmarkRun runs the five kernels with the paper's inputs, and LU 512² for
-// memory: simulated alone, recorded as CDR, and, where it is installed, under
-// qemu-riscv64, in turn, as whole processes. Reported: million instructions a
-// second without and with recording, the ratios of wall time, the largest
-// resident memory while recording, and the trace in % of the raw one.
+// BenchmarkRun runs the five kernels with the paper's inputs, and LU 512² for memory:
+// simulated alone, recorded as CDR and, if it is installed, under qemu-riscv64, in turn,
+// as whole processes. It reports million instructions per second without and with
+// recording, the ratios of wall time, the largest resident memory while recording, and
+// the size of the trace in % of the raw one.
 func BenchmarkRun(b *testing.B) {
 	qemu, _ := exec.LookPath("qemu-riscv64-static")
 	type job struct {
@@ -120,7 +120,7 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// tracePercent is control, data and sync of a trace in % of the raw trace.
+// tracePercent returns control, data and sync of a trace in % of the raw trace.
 func tracePercent(b *testing.B, file string) float64 {
 	b.Helper()
 	t, err := cdr.OpenFile(file)
@@ -132,10 +132,10 @@ func tracePercent(b *testing.B, file string) float64 {
 	return 100 * float64(s.Control+s.Data+s.Sync) / float64(s.RawControl+s.RawData)
 }
 
-// BenchmarkRecordAgainstHelgrind records the five kernels with the paper's
-// inputs, and runs the same sources built natively under Helgrind, in turn, as
-// whole processes. It reports the ratio of wall times (below 1: recording is
-// the quicker) and both times of a run.
+// BenchmarkRecordAgainstHelgrind records the five kernels with the paper's inputs, and
+// runs the same sources built natively under Helgrind, in turn, as whole processes. It
+// reports the ratio of wall times (below 1 means that recording is faster) and both times
+// of a run.
 func BenchmarkRecordAgainstHelgrind(b *testing.B) {
 	for _, tool := range []string{"valgrind", "gcc"} {
 		if _, err := exec.LookPath(tool); err != nil {

@@ -10,24 +10,24 @@ import (
 	"testing"
 )
 
-// TestSliceBoundaries: values are followed through joined threads, pipes, files
-// and what the kernel holds, and nothing is followed that they do not come
-// from. testdata/programs/boundaries.cc says what each line's slice has.
+// TestSliceBoundaries checks that slices follow values through joined threads, pipes,
+// files and memory of the kernel, and that they follow nothing else.
+// testdata/programs/boundaries.cc says what each line's slice has.
 func TestSliceBoundaries(t *testing.T) {
 	if sinks := checkSinks(t, "boundaries.cc"); sinks != 17 {
 		t.Errorf("%d lines with sinks", sinks)
 	}
 }
 
-// TestSliceOrder: what was waited for is in the slice of a wait, on request.
+// TestSliceOrder checks that the slice of a wait has, on request, what it waited for.
 func TestSliceOrder(t *testing.T) {
 	if sinks := checkSinks(t, "ordered.c", "--deps", "sync"); sinks != 2 {
 		t.Errorf("%d lines with sinks", sinks)
 	}
 }
 
-// checkSinks holds the slices of a program's lines against what they say, and
-// returns how many there are.
+// checkSinks compares the slices of a program's lines with their comments, and returns
+// the number of lines.
 func checkSinks(t *testing.T, file string, flags ...string) (sinks int) {
 	t.Helper()
 	source := filepath.Join("testdata", "programs", file)
@@ -38,7 +38,7 @@ func checkSinks(t *testing.T, file string, flags ...string) (sinks int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := map[string]int{} // line of each name
+	names := map[string]int{} // the line of each name
 	lines := strings.Split(string(src), "\n")
 	label := regexp.MustCompile(`// (\w+)$`)
 	for n, line := range lines {
@@ -66,7 +66,7 @@ func checkSinks(t *testing.T, file string, flags ...string) (sinks int) {
 	return sinks
 }
 
-// slicedLines are the lines of the program in a slice.
+// slicedLines returns the lines of the program in a slice.
 func slicedLines(t *testing.T, trace, file string, line int, flags []string) map[int]bool {
 	t.Helper()
 	var report struct {

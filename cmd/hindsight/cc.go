@@ -89,7 +89,7 @@ func compile(l *toolchain.Compilers, cmd *cobra.Command, std cli.Streams, args [
 	}
 	flags := toolchain.Flags(compiler)
 	if cli.IsTerminal(std.Err) {
-		flags = append(flags, "-fdiagnostics-color=always") // it does not see the terminal
+		flags = append(flags, "-fdiagnostics-color=always") // the compiler does not see the terminal
 	}
 	c := exec.CommandContext(cmd.Context(), compiler, append(flags, args...)...)
 	quiet := &withoutDlopen{w: std.Err}
@@ -103,12 +103,12 @@ func compile(l *toolchain.Compilers, cmd *cobra.Command, std cli.Streams, args [
 	return err
 }
 
-// withoutDlopen passes on what a compiler says, but for the linker's warning about
-// dlopen in a static program: libgomp contains the call and does not reach it.
+// withoutDlopen passes on what a compiler prints, without the linker's warning about
+// dlopen in a static program. libgomp contains that call and never reaches it.
 type withoutDlopen struct {
 	w    io.Writer
-	part []byte // of a line
-	held []byte // a line that says in which function
+	part []byte // the beginning of an incomplete line
+	held []byte // a line that names a function, held until the next one
 }
 
 var (
@@ -130,7 +130,7 @@ func (q *withoutDlopen) Write(b []byte) (int, error) {
 	}
 }
 
-// line takes a whole line, with what ends it and without.
+// line processes a whole line, with its line break and without.
 func (q *withoutDlopen) line(whole, line []byte) error {
 	if dlopenWarning.Match(line) {
 		q.held = nil
@@ -157,10 +157,10 @@ func (q *withoutDlopen) flush() error {
 	return err
 }
 
-// end passes on what is left.
+// end passes on the rest.
 func (q *withoutDlopen) end() {
 	if q.flush() == nil && len(q.part) > 0 {
-		_, _ = q.w.Write(q.part) // the compiler's status tells what matters
+		_, _ = q.w.Write(q.part) // the compiler's status is what matters
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 	"hindsight/mpsim/survey"
 )
 
-// TestClassesOfRuns: the races of a run that is not analysed, because an earlier one was
-// of its class, are those that its trace shows.
+// TestClassesOfRuns checks that a run that is not analysed, because an earlier run was of
+// its class, has the races that its trace shows.
 func TestClassesOfRuns(t *testing.T) {
 	names := []string{"bank", "race_list", "race_trylock", "race_early_free", "race_publish", "race_double_checked", "norace_counter"}
 	runs := 12

@@ -32,8 +32,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// scriptCondition knows [toolchain] and [cmake]: the cross compiler or CMake is
-// there, or has to be.
+// scriptCondition implements [toolchain] and [cmake]: the cross compiler or CMake is
+// installed, or has to be.
 func scriptCondition(name string) (bool, error) {
 	tool, ok := map[string]string{"toolchain": cross.Compiler, "cmake": "cmake"}[name]
 	if !ok {

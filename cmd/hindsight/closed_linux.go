@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// outputState is what fcntl said about standard output before anything else ran.
+// outputState is the result of fcntl on standard output before anything else ran.
 var outputState int64
 
 // keepClosed makes writing to standard output fail if the process was started with it
-// closed, as with >&-. Go's runtime opens /dev/null in the place of a closed stream,
-// so that what is written would be lost without an error.
+// closed, as with >&-. Go's runtime opens /dev/null in place of a closed stream, so
+// output would be lost without an error.
 func keepClosed() {
 	const output = 1
 	if outputState != -int64(syscall.EBADF) {

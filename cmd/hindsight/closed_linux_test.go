@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestClosedOutput: standard output that is closed or full is an error of every
-// command that writes to it, and /dev/null is none, however it was opened. The program
-// is built, since a test has other first instructions.
+// TestClosedOutput checks that every command that writes to standard output fails if that
+// is closed or full, but not if it is /dev/null, however that was opened. It builds the
+// program, because a test binary starts with other instructions.
 func TestClosedOutput(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "hindsight")
 	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {

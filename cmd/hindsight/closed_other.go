@@ -2,5 +2,6 @@
 
 package main
 
-// keepClosed does nothing: whether standard output was closed is not known here.
+// keepClosed does nothing, because it is not known here whether standard output was
+// closed.
 func keepClosed() {}

@@ -82,8 +82,8 @@ docs/replay.md explains the verdicts.`,
 	return cmd
 }
 
-// confirm looks at the races of a trace, writes the report, and tells whether one is
-// harmful.
+// confirm examines the races of a trace, writes the report, and reports whether one of
+// them is harmful.
 func (f *confirmFlags) confirm(ctx context.Context, std cli.Streams, file string) (harmful bool, err error) {
 	if err := cli.CheckFormat(f.report.format, "text", "json", "sarif"); err != nil {
 		return false, err

@@ -18,7 +18,7 @@ import (
 
 var labelled = regexp.MustCompile(`(?m)^CASE\((\w+), (\w+)\)`)
 
-// confirmed is what of the JSON report of confirm the tests look at.
+// confirmed is the part of confirm's JSON report that the tests use.
 type confirmed struct {
 	Races []struct {
 		ID       string
@@ -64,9 +64,9 @@ func invoke(args ...string) (status int, stdout, stderr string) {
 	return status, out.String(), errs.String()
 }
 
-// TestVerdicts holds confirm against the labels of examples/verdicts: the worst
-// verdict on the races of a variable is its label. The commands of a verdict make
-// the runs that it tells of.
+// TestVerdicts compares confirm with the labels of examples/verdicts: the worst verdict
+// on the races of a variable is its label. The commands in a verdict must produce the
+// runs that it describes.
 func TestVerdicts(t *testing.T) {
 	program, source := buildVerdicts(t, "verdicts.c")
 	cases := labelled.FindAllSubmatch(source, -1)
@@ -114,8 +114,8 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestBaseline: of each race of a program, confirm --baseline says of the repaired
-// program what its label says.
+// TestBaseline checks for each race of a program that confirm --baseline says of the
+// corrected program what its label says.
 func TestBaseline(t *testing.T) {
 	dir := t.TempDir()
 	racy, source := buildVerdicts(t, "repaired.c")
@@ -164,8 +164,8 @@ func TestBaseline(t *testing.T) {
 	}
 }
 
-// TestInstances: of a race with many instances, the first few are tried until one does
-// harm, and the report says which.
+// TestInstances checks that for a race with many instances, confirm tries the first few
+// until one does harm, and that the report says which.
 func TestInstances(t *testing.T) {
 	program, _ := buildVerdicts(t, "verdicts.c")
 	trace := filepath.Join(t.TempDir(), "v.hst")

@@ -16,15 +16,15 @@ import (
 	"hindsight/mpsim/session"
 )
 
-// correctSeeds names the environment variable that says under how many seeds
-// TestCorrect runs each program, in place of correctFew.
+// correctSeeds is the environment variable with the number of seeds under which
+// TestCorrect runs each program. The default is correctFew.
 const (
 	correctSeeds = "HINDSIGHT_CORRECT_SEEDS"
 	correctFew   = 2
 )
 
-// TestCorrect: the programs of examples/correct, ordinary code of kinds that race
-// detectors find hard, are silent under the default schedule, and print the same
+// TestCorrect runs the programs of examples/correct, ordinary code of kinds that race
+// detectors find hard. They must be silent under the default schedule, and print the same
 // under all seeds.
 func TestCorrect(t *testing.T) {
 	if !cross.Long() {

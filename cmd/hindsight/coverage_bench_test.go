@@ -13,9 +13,9 @@ import (
 	"hindsight/mpsim/survey"
 )
 
-// BenchmarkCoverage measures how many runs show a rare race under each schedule: of
-// four explorations with other first seeds, each of at most 100 runs. The table of
-// docs/exploring.md is its result.
+// BenchmarkCoverage measures how many runs it takes to show a rare race under each
+// schedule, in four explorations with different first seeds and at most 100 runs each.
+// The table in docs/exploring.md is its result.
 func BenchmarkCoverage(b *testing.B) {
 	needTools(b, cross.Compiler)
 	const most = 100
@@ -46,7 +46,8 @@ func BenchmarkCoverage(b *testing.B) {
 	}
 }
 
-// runsUntilRace is the number of the first run that shows a race; most+1 if none does.
+// runsUntilRace returns the number of the first run that shows a race, or most+1 if none
+// does.
 func runsUntilRace(b *testing.B, prog, twin string, by schedulePolicy, first uint64, most int) int {
 	b.Helper()
 	r, err := session.Load(prog, "")

@@ -16,12 +16,12 @@ import (
 	"hindsight/mpsim/session"
 )
 
-// damageLimit bounds the memory that a damaged trace may cost, in bytes.
+// damageLimit limits the memory that a damaged trace may use, in bytes.
 const damageLimit = 512 << 20
 
-// TestDamagedTraces cuts a trace at every 1/50th of its length and flips bytes
-// in it at random: opening, verifying and analysing it returns an error or a
-// partial answer that is marked as one, and never costs much memory.
+// TestDamagedTraces cuts a trace at every 1/50th of its length and flips random bits in
+// it. Opening, verifying and analysing it must return an error, or a partial answer that
+// is marked as one, and must not use much memory.
 func TestDamagedTraces(t *testing.T) {
 	trace := recordExample(t, "race_ring_buffer")
 	for i := range 50 {
@@ -37,7 +37,7 @@ func TestDamagedTraces(t *testing.T) {
 		for range 1 + rng.IntN(8) {
 			damaged[rng.IntN(len(damaged))] ^= byte(1 + rng.IntN(255))
 		}
-		// With every byte under a checksum, no flip goes unseen.
+		// Every byte is under a checksum, so every flip must be noticed.
 		if complete, err := readDamaged(t, damaged); err == nil && complete {
 			t.Errorf("flipped bytes were not noticed")
 		}
@@ -51,7 +51,8 @@ func readDamaged(t *testing.T, data []byte) (complete bool, err error) {
 	runtime.ReadMemStats(&before)
 	defer func() {
 		runtime.ReadMemStats(&after)
-		// All that was ever allocated bounds what was held at any moment.
+		// All memory that was ever allocated is an upper bound of what was in use at any
+		// moment.
 		if n := after.TotalAlloc - before.TotalAlloc; n > damageLimit {
 			t.Errorf("a damaged trace cost %d bytes", n)
 		}
@@ -86,7 +87,7 @@ func openScratch(data []byte, name string) (*analyze.Trace, error) {
 	return nil, errors.Join(err, os.Remove(f.Name()))
 }
 
-// recordExample returns the trace of an example, by a random schedule.
+// recordExample returns the trace of an example under a random schedule.
 func recordExample(t testing.TB, name string) []byte {
 	t.Helper()
 	p, ok := examples.Lookup(name)

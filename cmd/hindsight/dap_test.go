@@ -27,7 +27,7 @@ type editor struct {
 	seq  int
 	done chan int
 	errs *bytes.Buffer
-	// events came while an answer was waited for.
+	// events that arrived before an awaited answer.
 	events []map[string]any
 }
 
@@ -48,7 +48,8 @@ func newEditor(t *testing.T, launch map[string]any) *editor {
 	return e
 }
 
-// try asks for something and returns the body of the answer and whether it succeeded.
+// try sends a request. It returns the body of the answer, and whether the request
+// succeeded.
 func (e *editor) try(command string, arguments any) (body json.RawMessage, message string, ok bool) {
 	e.t.Helper()
 	e.seq++
@@ -83,7 +84,7 @@ func (e *editor) read() []byte {
 	if err != nil {
 		e.t.Fatalf("%v\n%s", err, e.errs)
 	}
-	if _, err := godap.DecodeProtocolMessage(content); err != nil { // the library knows what hindsight says
+	if _, err := godap.DecodeProtocolMessage(content); err != nil { // the library knows the messages that hindsight sends
 		e.t.Fatalf("%v: %s", err, content)
 	}
 	return content
@@ -97,7 +98,7 @@ func (e *editor) keep(content []byte) {
 	e.events = append(e.events, m)
 }
 
-// ask asks for something that has to succeed.
+// ask sends a request that has to succeed.
 func (e *editor) ask(command string, arguments, into any) {
 	e.t.Helper()
 	body, message, ok := e.try(command, arguments)
@@ -126,7 +127,8 @@ func (e *editor) event(name string) map[string]any {
 	}
 }
 
-// moves lets the run go on or back, and returns why it stopped and in which thread.
+// moves makes the run move forward or backward. It returns why and in which thread the
+// run stopped.
 func (e *editor) moves(command string, thread int) (reason string, stopped int) {
 	e.t.Helper()
 	e.ask(command, map[string]any{"threadId": thread}, nil)
@@ -149,7 +151,7 @@ func (e *editor) eval(expression string) string {
 	return out.Result
 }
 
-// whenPattern matches what "when" says first.
+// whenPattern matches the beginning of the output of "when".
 var whenPattern = regexp.MustCompile(`time ([\d,]+) of`)
 
 func (e *editor) now() uint64 {
@@ -187,7 +189,7 @@ func (e *editor) quit() {
 	}
 }
 
-// TestDAPRace stands at both sides of a race, looks at them, and goes back to the write
+// TestDAPRace stops at both sides of a race, examines them, and goes back to the write
 // that the later one overwrites.
 func TestDAPRace(t *testing.T) {
 	e := newEditor(t, map[string]any{"trace": recordedExample(t, "bank", 3), "race": "R1"})
@@ -273,14 +275,14 @@ int main(int argc, char **argv)
 }
 `
 
-// lineOf is the number of the line of a text that contains a word.
+// lineOf returns the number of the line of a text that contains a word.
 func lineOf(text, word string) int {
 	before, _, _ := strings.Cut(text, word)
 	return strings.Count(before, "\n") + 1
 }
 
-// TestDAPSteps steps through source lines, into and out of calls, forward and back,
-// reads local variables, and comes to the signal that ends the run.
+// TestDAPSteps steps through source lines, into and out of calls, forward and backward,
+// reads local variables, and reaches the signal that ends the run.
 func TestDAPSteps(t *testing.T) {
 	trace := recordedSource(t, "steps", steps, 139, "crash")
 	source := strings.TrimSuffix(trace, ".hst") + ".c"
@@ -375,7 +377,7 @@ func TestDAPSteps(t *testing.T) {
 	e.quit()
 }
 
-// TestDAPErrors: what cannot be debugged is said in the answer.
+// TestDAPErrors checks that the answer says what cannot be debugged.
 func TestDAPErrors(t *testing.T) {
 	fromEditor, toHindsight := io.Pipe()
 	fromHindsight, toEditor := io.Pipe()
@@ -397,8 +399,8 @@ func TestDAPErrors(t *testing.T) {
 	e.quit()
 }
 
-// TestDAPListen: an editor may connect over a socket; one that goes without a word ends
-// the command.
+// TestDAPListen checks that an editor can connect over a socket, and that the command
+// ends when an editor disconnects without a message.
 func TestDAPListen(t *testing.T) {
 	said, errs := io.Pipe()
 	done := make(chan int, 1)

@@ -126,8 +126,8 @@ type demoProgram struct {
 	source, elf func() ([]byte, error)
 }
 
-// demoOf finds an example of C, or one of the gallery of Go, whose executable holds
-// all of it.
+// demoOf finds a C example, or an example of the Go gallery, whose executable contains
+// the whole gallery.
 func demoOf(name string, paper bool) (*demoProgram, error) {
 	if p, ok := examples.Lookup(name); ok {
 		d := &demoProgram{name: p.Name, title: p.Title, args: p.Args}

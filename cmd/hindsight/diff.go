@@ -12,7 +12,7 @@ import (
 	"hindsight/tracefmt/outfile"
 )
 
-// exitDiffer is the status of `diff` when the runs differ, as diff(1) has it.
+// exitDiffer is the status of `diff` if the runs differ, as with diff(1).
 const exitDiffer = 1
 
 func newDiff(std cli.Streams) *cobra.Command {
@@ -45,7 +45,7 @@ and 2 on errors.`,
 			}
 			var reps [2]*report.Report
 			for i, file := range args {
-				// A fresh set each time: it counts what it matched.
+				// A new set each time, because it counts what it matched.
 				sup, err := readSuppressions(cmd.Context(), f.suppressions)
 				if err != nil {
 					return err
@@ -81,7 +81,8 @@ and 2 on errors.`,
 	return cmd
 }
 
-// reportOf opens a trace and finds its races, which are to be written into the file out.
+// reportOf opens a trace and finds its races. out is the file to which they will be
+// written.
 func reportOf(ctx context.Context, std cli.Streams, file, out string, o analyze.RaceOptions) (*report.Report, error) {
 	t, err := openTrace(ctx, std, file, withAccesses, nil)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"hindsight/mpsim/toolchain"
 )
 
-// TestNoCompiler: without a compiler, cc and doctor say how to get one.
+// TestNoCompiler checks that without a compiler, cc and doctor say how to install one.
 func TestNoCompiler(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	for _, l := range []*toolchain.Compilers{&toolchain.C, &toolchain.CXX, &toolchain.Fortran} {

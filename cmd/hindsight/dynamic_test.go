@@ -8,15 +8,15 @@ import (
 	"hindsight/examples/cross"
 )
 
-// sampled is how many twins one stands for in TestDynamicTwins, of these files,
-// unless HINDSIGHT_ALL_TWINS asks for all twins of all files (make dynamic).
+// sampled is how many twins of these files share one run in TestDynamicTwins, unless
+// HINDSIGHT_ALL_TWINS asks for all twins of all files (make dynamic).
 const sampled = 24
 
 // alwaysRun are pairs about what differs between static and shared libraries.
 var alwaysRun = []string{"localtime", "strtok", "drand48", "named", "unlocked"}
 
 // dynamicFailing are the twins known to get the wrong verdict when they are linked
-// dynamically, with why. See syncFailing.
+// dynamically, with the reason. See syncFailing.
 var dynamicFailing = map[string]string{
 	"hidden_cxx.cc/race_unsynced": "nothing names the buffer of cout in a shared libstdc++",
 }
@@ -31,9 +31,9 @@ func (b syncBuild) libraries() (flags []string) {
 	return flags
 }
 
-// TestDynamicTwins builds the twins of examples/sync as compilers do by themselves,
-// position independent and with shared libraries: the verdicts must be those of
-// static programs.
+// TestDynamicTwins builds the twins of examples/sync as compilers do by default, position
+// independent and with shared libraries. The verdicts must be those of the static
+// programs.
 func TestDynamicTwins(t *testing.T) {
 	if !cross.Long() {
 		t.Skip("runs several dozen small programs: set HINDSIGHT_LONG=1")

@@ -7,8 +7,8 @@ import (
 	"hindsight/mpsim"
 )
 
-// endedWith is the status of a command that has run a guest: the guest's or, if a signal
-// to hindsight ended the run, that of the signal. It is nil for 0.
+// endedWith returns the status of a command that has run a guest: the guest's status or,
+// if a signal to hindsight ended the run, that of the signal. It returns nil for 0.
 func endedWith(ctx context.Context, res *mpsim.Result) error {
 	switch {
 	case ctx.Err() != nil && (res.Interrupted || res.LimitReached):

@@ -20,12 +20,12 @@ import (
 	"hindsight/mpsim/session"
 )
 
-// exampleSeeds is how many schedules each example is run under.
+// exampleSeeds is the number of schedules under which each example runs.
 const exampleSeeds = 10
 
-// TestExamples runs every example under ten seeds through recording and
-// analysis: the outcome is the expected one, the corrected programs are clean,
-// and of the broken ones the marked lines are reported and no others.
+// TestExamples runs every example under ten seeds, records and analyses it. The outcome
+// must be the expected one, the corrected programs must be clean, and in the broken ones
+// the marked lines and no others must be reported.
 func TestExamples(t *testing.T) {
 	seeds := exampleSeeds
 	if !cross.Long() {
@@ -53,9 +53,9 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestKeepFindsTheSame: what is left out of a trace of the shared memory alone
-// takes part in no race. The reports, down to the counts and the instances, are
-// those of a trace of everything.
+// TestKeepFindsTheSame checks that what is missing in a trace of shared memory alone
+// takes part in no race. The reports must equal those of a trace of everything, including
+// counts and instances.
 func TestKeepFindsTheSame(t *testing.T) {
 	for _, p := range examples.Programs() {
 		t.Run(p.Name, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestKeepFindsTheSame(t *testing.T) {
 	}
 }
 
-// checkExample makes the run and compares it with what the manifest expects.
+// checkExample runs an example and compares the run with what the manifest expects.
 func checkExample(ctx context.Context, p examples.Program, r *session.Run) error {
 	var out, trace bytes.Buffer
 	done, err := r.RecordTo(ctx, session.Streams{Out: &out, Err: &out}, &trace)
@@ -116,7 +116,7 @@ func checkExample(ctx context.Context, p examples.Program, r *session.Run) error
 	return compareRaces(p, rep)
 }
 
-// compareRaces holds a report against the marks in the example's source.
+// compareRaces compares a report with the marks in the example's source.
 func compareRaces(p examples.Program, rep *report.Report) error {
 	var text bytes.Buffer
 	if err := rep.WriteText(&text, report.TextOptions{}); err != nil {
@@ -151,13 +151,12 @@ func compareRaces(p examples.Program, rep *report.Report) error {
 	return nil
 }
 
-// mixed are the programs with races that are marked as races of their own and
-// are consequences of another one in some schedules.
-// Repairing the pointer, the index or the count that comes first orders the rest.
+// mixed are the programs with races that are marked as independent and that are
+// consequences of another race in some schedules. Correcting the pointer, the index or
+// the count that comes first orders the rest.
 var mixed = []string{"race_singleton", "race_early_free", "race_double_checked", "race_ring_buffer", "race_refcount", "race_spin_lock", "mp3d_nolock"}
 
-// compareArtifact holds what a report says about the cause of a race against
-// the mark.
+// compareArtifact compares what a report says about the cause of a race with the mark.
 func compareArtifact(p examples.Program, r *report.Race, want examples.Race) error {
 	a, b := r.Accesses[0].Top.Line, r.Accesses[1].Top.Line
 	switch {
@@ -169,8 +168,8 @@ func compareArtifact(p examples.Program, r *report.Race, want examples.Race) err
 	return nil
 }
 
-// names reports whether a location can be the expected one. A static local is
-// called NAME.NUMBER by the compiler; a heap block has no name of its own.
+// names reports whether a location can be the expected one. The compiler names a static
+// local NAME.NUMBER. A heap block has no name.
 func names(l report.Location, want examples.Race) bool {
 	if l.Kind != string(want.Storage) {
 		return false

@@ -24,8 +24,8 @@ import (
 	"hindsight/tracefmt/numtext"
 )
 
-// Limits of the runs of an exploration, when no others are given: many run at
-// once, and one that never ends must not hold up the others.
+// Default limits of the runs of an exploration. Many runs execute at once, and one that
+// never ends must not delay the others.
 const (
 	exploreInsts  = 1_000_000_000
 	exploreMemory = 1 << 30
@@ -50,7 +50,7 @@ type exploreFlags struct {
 	runTime time.Duration
 }
 
-// shortFlags ask for the shortest schedules of failures.
+// shortFlags select the shortest schedules of failures.
 type shortFlags struct {
 	on   bool
 	runs int
@@ -59,7 +59,7 @@ type shortFlags struct {
 // exploreFormats are the forms of its report.
 var exploreFormats = []string{"text", "json", "markdown", "junit"}
 
-// maxTeam bounds what --threads takes.
+// maxTeam limits the values of --threads.
 const maxTeam = 4096
 
 func newExplore(std cli.Streams) *cobra.Command {
@@ -151,7 +151,7 @@ one, it is 130 (SIGINT), 143 (SIGTERM) or 129 (SIGHUP).`,
 	return cmd
 }
 
-// explore does the command.
+// explore executes the command.
 func (f *exploreFlags) explore(ctx context.Context, std cli.Streams, args []string) error {
 	var fresh *freshRaces
 	if cli.IsTerminal(std.Err) {
@@ -185,11 +185,11 @@ func (f *exploreFlags) explore(ctx context.Context, std cli.Streams, args []stri
 	if ctx.Err() != nil {
 		e.Unfinished = fmt.Sprintf("interrupted after %d of %s; --resume makes the others", len(e.InOrder()), numtext.Plural(uint64(e.Planned), "run"))
 	}
-	// What was seen is worth reporting, interrupted or not.
+	// What was found is worth reporting, interrupted or not.
 	return e.write(ctx, std)
 }
 
-// exploration is one that is over, and how its report is written.
+// exploration is a finished exploration, and how to write its report.
 type exploration struct {
 	*survey.Survey
 	flags *racesFlags
@@ -198,7 +198,8 @@ type exploration struct {
 	stdin string
 }
 
-// analysis is that of the traces of an exploration. A rerun reads stdin and sees root.
+// analysis returns the analysis of the traces of an exploration. A rerun reads stdin and
+// uses root.
 func (f *racesFlags) analysis(rules []survey.Rules, program *image.Space, stdin, root string) *survey.Analysis {
 	again := againFlags{stdin: stdin, root: root}
 	return &survey.Analysis{
@@ -207,8 +208,8 @@ func (f *racesFlags) analysis(rules []survey.Rules, program *image.Space, stdin,
 	}
 }
 
-// options checks the flags. Fresh, if not nil, is told of races. The analysis is that of
-// the traces.
+// options checks the flags. fresh, if not nil, is called with races. find analyses the
+// traces.
 func (f *exploreFlags) options(ctx context.Context, args []string, fresh *freshRaces) (*session.ExploreOptions, *survey.Analysis, error) {
 	if err := f.checkFlags(exploreFormats); err != nil {
 		return nil, nil, err
@@ -231,7 +232,7 @@ func (f *exploreFlags) options(ctx context.Context, args []string, fresh *freshR
 		f.dir = filepath.Base(args[0]) + f.shard.suffix() + ".explore"
 	}
 	analysis := f.races.analysis(rules, r.Image, f.stdin, f.root)
-	// Which races there are says the analysis without artifacts; a trace that shows
+	// The analysis without artifacts shows which races there are. A trace that shows
 	// something new is explained once, for the report.
 	brief := analysis.Brief
 	if fresh != nil {
@@ -264,7 +265,7 @@ func (f *racesFlags) rules(ctx context.Context) ([]survey.Rules, error) {
 	return all, nil
 }
 
-// checkFlags checks what no program is needed for.
+// checkFlags checks what can be checked without a program.
 func (f *exploreFlags) checkFlags(formats []string) error {
 	if err := cli.CheckFormat(f.races.format, formats...); err != nil {
 		return err
@@ -309,7 +310,7 @@ func (f *exploreFlags) checkTeams() error {
 	return nil
 }
 
-// write merges what the kept traces show and writes it.
+// write merges the races of the kept traces and writes the report.
 func (e *exploration) write(ctx context.Context, std cli.Streams) error {
 	rep, err := e.Report(context.WithoutCancel(ctx))
 	if err != nil {
@@ -339,7 +340,7 @@ func (e *exploration) write(ctx context.Context, std cli.Streams) error {
 	return nil
 }
 
-// writeAs writes the report and what the runs were.
+// writeAs writes the report and the outcomes of the runs.
 func (e *exploration) writeAs(std cli.Streams, rep *report.Report, x *survey.Runs) error {
 	f, command := e.flags, e.Options().Command
 	opts := report.TextOptions{Color: f.color == "always" || f.color == "auto" && cli.IsTerminal(std.Out)}
@@ -365,8 +366,8 @@ func (e *exploration) writeAs(std cli.Streams, rep *report.Report, x *survey.Run
 	return x.WriteText(std.Out, command)
 }
 
-// progressLine shows on a terminal how far an exploration is; the second
-// function takes that away again.
+// progressLine shows the progress of an exploration on a terminal. The second function
+// removes the line.
 func progressLine(w io.Writer, runs int) (func(done, races int), func()) {
 	start := time.Now()
 	begun := -1
@@ -381,14 +382,14 @@ func progressLine(w io.Writer, runs int) (func(done, races int), func()) {
 	return show, func() { fmt.Fprint(w, "\r\x1b[K") }
 }
 
-// freshRaces tells on a terminal of races when a run shows them first.
+// freshRaces prints races on a terminal when a run first shows them.
 type freshRaces struct {
 	w    io.Writer
 	mu   sync.Mutex
 	seen map[string]bool // by fingerprint
 }
 
-// tell is an analysis that tells of what it finds.
+// tell returns find with a call for each race that it finds.
 func (f *freshRaces) tell(analyze func(context.Context, string) (*report.Report, error)) func(context.Context, string) (*report.Report, error) {
 	return func(ctx context.Context, trace string) (*report.Report, error) {
 		rep, err := analyze(ctx, trace)

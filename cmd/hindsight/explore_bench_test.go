@@ -17,10 +17,10 @@ import (
 	"hindsight/mpsim/survey"
 )
 
-// BenchmarkExplore compares the runs of an exploration with as many pairs of
-// `hindsight run --seed N` and `hindsight races`, and with an exploration that writes and
-// analyses each run and keeps nothing from run to run (every-ms/run). Reported:
-// processor milliseconds a run of each, and the ratios.
+// BenchmarkExplore compares the runs of an exploration with as many pairs of `hindsight
+// run --seed N` and `hindsight races`, and with an exploration that writes and analyses
+// each run and keeps nothing from run to run (every-ms/run). It reports the processor
+// time of a run in milliseconds for each, and the ratios.
 func BenchmarkExplore(b *testing.B) {
 	const runs, pairs = 100, 10
 	for _, p := range []struct {
@@ -65,7 +65,7 @@ func BenchmarkExplore(b *testing.B) {
 	}
 }
 
-// spentBy is the processor time of a command.
+// spentBy returns the processor time of a command.
 func spentBy(b *testing.B, command string, args ...string) time.Duration {
 	b.Helper()
 	cmd := exec.Command(os.Args[0], append([]string{command}, args...)...)
@@ -81,8 +81,8 @@ func processorTime(ru *syscall.Rusage) time.Duration {
 	return time.Duration(ru.Utime.Nano() + ru.Stime.Nano())
 }
 
-// exploring is the processor time of the runs of an exploration, without what is done
-// once.
+// exploring returns the processor time of the runs of an exploration, without what is
+// done once.
 func exploring(b *testing.B, prog string, args []string, runs int, all bool) time.Duration {
 	b.Helper()
 	r, err := session.Load(prog, "")
@@ -106,7 +106,7 @@ func exploring(b *testing.B, prog string, args []string, runs int, all bool) tim
 	return processorTime(&after) - processorTime(&before)
 }
 
-// briefly finds the fingerprints of a trace's races.
+// briefly returns the fingerprints of a trace's races.
 func briefly(analysis *survey.Analysis) func(context.Context, string) ([]string, error) {
 	return func(ctx context.Context, trace string) ([]string, error) {
 		rep, err := analysis.Brief(ctx, trace)

@@ -51,15 +51,15 @@ func exampleFile(t testing.TB, name string) string {
 	return file
 }
 
-// stateLines counts the runs that an exploration has noted.
+// stateLines counts the runs that an exploration has recorded in its state.
 func stateLines(dir string) int {
 	data, _ := os.ReadFile(filepath.Join(dir, session.StateName))
 	return max(bytes.Count(data, []byte("\n"))-1, 0)
 }
 
-// TestExploreInterrupted: explorations that are cancelled, or killed at random
-// moments, or whose state is torn, give the report of one that was not, when
-// they are gone on with.
+// TestExploreInterrupted checks that explorations that are cancelled, or killed at random
+// moments, or whose state is damaged, lead to the same report as an uninterrupted one
+// when they are continued.
 func TestExploreInterrupted(t *testing.T) {
 	prog := exampleFile(t, "bank")
 	args := func(dir string, more ...string) []string {
@@ -136,7 +136,7 @@ func TestExploreInterrupted(t *testing.T) {
 	})
 }
 
-// checkSchema holds a report against docs/races.schema.json.
+// checkSchema checks a report against docs/races.schema.json.
 func checkSchema(t testing.TB, text string) {
 	t.Helper()
 	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(sourceDir, "../../docs/races.schema.json"))
@@ -152,9 +152,9 @@ func checkSchema(t testing.TB, text string) {
 	}
 }
 
-// TestExploreOutcomes: runs that end in different ways are told apart, with
-// the seeds of each, and the first deadlock and the first fault can be looked
-// at again.
+// TestExploreOutcomes checks that runs that end in different ways are distinguished, with
+// the seeds of each, and that the first deadlock and the first fault can be examined
+// again.
 func TestExploreOutcomes(t *testing.T) {
 	prog := compileC(t, "outcomes.c")
 	t.Chdir(t.TempDir())
@@ -172,8 +172,8 @@ func TestExploreOutcomes(t *testing.T) {
 	checkSchema(t, data)
 }
 
-// TestExploreMinimize: each way to fail has its shortest schedule, which ends so again; so
-// has each race.
+// TestExploreMinimize checks that each way to fail has its shortest schedule, which ends
+// in the same way when it is rerun, and that each race has one too.
 func TestExploreMinimize(t *testing.T) {
 	prog := compileC(t, "outcomes.c")
 	t.Chdir(t.TempDir())
@@ -223,9 +223,9 @@ func TestExploreMinimize(t *testing.T) {
 	}
 }
 
-// TestExploreThreads: a race inside one thread's share of a loop is seen with
-// many threads only; the report says with how many, whatever the jobs, and after
-// an interruption.
+// TestExploreThreads finds a race inside one thread's share of a loop, which only shows
+// with many threads. The report must say with how many, whatever the number of jobs, and
+// after an interruption.
 func TestExploreThreads(t *testing.T) {
 	prog := compileC(t, "share.c", "-fopenmp")
 	t.Chdir(t.TempDir())

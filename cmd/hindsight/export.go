@@ -20,7 +20,7 @@ import (
 	"hindsight/tracefmt/outfile"
 )
 
-// Formats of export.
+// The formats of export.
 const (
 	formatStd      = "std"
 	formatSchedule = "schedule"
@@ -97,7 +97,7 @@ the other formats.`,
 	return cmd
 }
 
-// check finds values that no flag may have.
+// check returns an error for values that no flag may have.
 func (f *exportFlags) check() error {
 	if err := cli.CheckFormat(f.format, exportFormats...); err != nil {
 		return err
@@ -111,8 +111,8 @@ func (f *exportFlags) check() error {
 	return nil
 }
 
-// write writes the run in each format but that of schedules. What there is to say
-// of an output file is said when the file is complete.
+// write writes the run in any format but that of schedules. It prints notes on an output
+// file when the file is complete.
 func (f *exportFlags) write(ctx context.Context, stdio cli.Streams, file string) error {
 	var lines std.Stats
 	err := stdio.WriteTo(ctx, f.out, func(w io.Writer) error {
@@ -137,7 +137,7 @@ func (f *exportFlags) write(ctx context.Context, stdio cli.Streams, file string)
 	return err
 }
 
-// convert writes the run to w, and what there is to say about it to say.
+// convert writes the run to w, and notes on it to say.
 func (f *exportFlags) convert(ctx context.Context, w, say io.Writer, t *analyze.Trace) error {
 	noRaces := func(err error) { fmt.Fprintf(say, "hindsight: without races: %v\n", withCommand(t, err)) }
 	switch f.format {

@@ -22,18 +22,18 @@ type fault int
 
 const (
 	noFault    fault = iota
-	killed           // half of it happens, and nothing from there on
-	powerCut         // the same, and what was not synced is gone
+	killed           // half of the operation happens, and nothing after it
+	powerCut         // the same, and what was not synced is lost
 	ioError          // it fails once, with EIO
-	diskFull         // every write from there on fails, half done, with ENOSPC
-	shortWrite       // half is written and no error told
+	diskFull         // every write from then on fails with ENOSPC after half of it
+	shortWrite       // half is written, without an error
 )
 
 var faultNames = [...]string{"none", "killed", "power cut", "EIO", "ENOSPC", "short write"}
 
 var errDead = errors.New("the process is dead")
 
-// faultyDisk is the disk, on which the operation number at goes wrong.
+// faultyDisk is the disk, with a fault at operation number at.
 type faultyDisk struct {
 	fault  fault
 	at, n  int
@@ -41,7 +41,7 @@ type faultyDisk struct {
 	open   []*faultyFile
 }
 
-// next counts an operation and says whether it is the one.
+// next counts an operation and reports whether it is the faulty one.
 func (d *faultyDisk) next() (now bool, err error) {
 	d.n++
 	switch {
@@ -56,7 +56,7 @@ func (d *faultyDisk) next() (now bool, err error) {
 	return false, nil
 }
 
-// simple is an operation that happens or does not.
+// simple is an operation that happens entirely or not at all.
 func (d *faultyDisk) simple(do func() error) error {
 	now, err := d.next()
 	switch {
@@ -98,7 +98,7 @@ func (d *faultyDisk) Remove(name string) error {
 	return d.simple(func() error { return os.Remove(name) })
 }
 
-// end is the end of the process, and of power if that is the fault.
+// end is the end of the process and, depending on the fault, of power.
 func (d *faultyDisk) end(t *testing.T) {
 	for _, f := range d.open {
 		f.Close()
@@ -151,8 +151,8 @@ func (f *faultyFile) Chmod(m fs.FileMode) error {
 	return f.disk.simple(func() error { return f.File.Chmod(m) })
 }
 
-// faultPoints is at how many operations each fault is tried, evenly over those
-// of the command; HINDSIGHT_FAULTS says another number (make faults).
+// faultPoints is the number of operations at which each fault is tried, spread evenly
+// over those of the command. HINDSIGHT_FAULTS changes it (make faults).
 func faultPoints() int {
 	if n, err := strconv.Atoi(os.Getenv("HINDSIGHT_FAULTS")); err == nil {
 		return n
@@ -160,9 +160,9 @@ func faultPoints() int {
 	return 3
 }
 
-// TestFaults lets every command that writes a file meet every fault: what is
-// there afterwards under the file's name is the file of before, or the new one
-// as far as it can be read, and the command says that it failed.
+// TestFaults makes every command that writes a file meet every fault. Afterwards the
+// file's name must lead to the old file, or to the new one as far as it can be read, and
+// the command must have failed.
 func TestFaults(t *testing.T) {
 	t.Chdir(t.TempDir())
 	prog := exampleFile(t, "race_wrong_lock")
@@ -214,7 +214,7 @@ func meetFaults(t *testing.T, args []string) {
 			err := runOn(t, disk, args)
 			disk.end(t)
 			if !disk.failed {
-				continue // with no old file there is one operation less
+				continue // without an old file there is one operation less
 			}
 			checkAfterFault(t, err, faultNames[f], at, old, whole)
 		}
@@ -228,7 +228,7 @@ func runOn(t *testing.T, disk outfile.FS, args []string) error {
 	err := root.ExecuteContext(outfile.On(t.Context(), disk))
 	var status cli.ExitStatus
 	if errors.As(err, &status) {
-		return nil // of the guest, or that there are races
+		return nil // a status of the guest, or of races
 	}
 	return err
 }
@@ -261,8 +261,8 @@ func checkAfterFault(t *testing.T, failed error, name string, at int, old string
 	}
 }
 
-// TestOutputsGoThroughOutfile: no command makes a file that is not a temporary
-// one without package outfile.
+// TestOutputsGoThroughOutfile checks that commands create all files with package outfile,
+// except temporary ones.
 func TestOutputsGoThroughOutfile(t *testing.T) {
 	temporary := map[string]bool{"gdb.go": true}
 	files, err := filepath.Glob("*.go")

@@ -28,13 +28,13 @@ type gdbFlags struct {
 	commands bool
 }
 
-// pastFlags say how the run of a trace is debugged.
+// pastFlags say how to debug the run of a trace.
 type pastFlags struct {
 	again  againFlags
 	memory byteSize
 }
 
-// defaultCheckpoints is how much memory checkpoints may take.
+// defaultCheckpoints is the memory that checkpoints may use by default.
 const defaultCheckpoints = 256 << 20
 
 func (f *pastFlags) add(cmd *cobra.Command) {
@@ -108,7 +108,7 @@ type past struct {
 	log   io.Writer
 }
 
-// open runs the program of a trace again.
+// open reruns the program of a trace.
 func (f *pastFlags) open(ctx context.Context, std cli.Streams, file string) (*past, error) {
 	t, err := openTrace(ctx, std, file, withAccesses, &f.again)
 	if err != nil {
@@ -150,7 +150,7 @@ func (f *gdbFlags) run(ctx context.Context, std cli.Streams, file string, args [
 	defer p.trace.Close()
 	switch {
 	case f.stdio:
-		signal.Ignore(os.Interrupt) // it is meant for gdb, which sends a packet
+		signal.Ignore(os.Interrupt) // the signal is meant for gdb, which sends a packet
 		return p.serve(ctx, struct {
 			io.Reader
 			io.Writer
@@ -186,7 +186,7 @@ func accept(ctx context.Context, l net.Listener, serve func(io.ReadWriter) error
 	return serve(conn)
 }
 
-// findGDB is the debugger to start.
+// findGDB returns the debugger to start.
 func findGDB(name string) (string, error) {
 	if name != "" {
 		return exec.LookPath(name)
@@ -233,7 +233,7 @@ func (p *past) start(ctx context.Context, std cli.Streams, gdb string, args []st
 		l.Close()
 		return err
 	}
-	signal.Ignore(os.Interrupt) // it is meant for gdb, which sends a packet
+	signal.Ignore(os.Interrupt) // the signal is meant for gdb, which sends a packet
 	served := make(chan error, 1)
 	go func() { served <- accept(ctx, l, func(conn io.ReadWriter) error { return p.serve(ctx, conn) }) }()
 	err = cmd.Wait()
@@ -248,7 +248,7 @@ func (p *past) start(ctx context.Context, std cli.Streams, gdb string, args []st
 	return err
 }
 
-// unpack writes the program and its shared objects below a directory.
+// unpack writes the program and its shared objects to a directory.
 func (p *past) unpack(dir string) error {
 	for name, data := range p.Files() {
 		file := filepath.Join(dir, filepath.Clean("/"+name))

@@ -19,7 +19,7 @@ import (
 	"hindsight/mpsim/session"
 )
 
-// recordedBank is the trace of a run of an example.
+// recordedBank returns the trace of a run of an example.
 func recordedExample(t *testing.T, name string, seed int) string {
 	t.Helper()
 	elf, err := examples.ELF(name)
@@ -37,7 +37,7 @@ func recordedExample(t *testing.T, name string, seed int) string {
 	return file
 }
 
-// gdbScript lets gdb do a script in Python on a trace, and returns what it says.
+// gdbScript runs a Python script in gdb on a trace, and returns its output.
 func gdbScript(t *testing.T, file, script string) string {
 	t.Helper()
 	needTools(t, "gdb-multiarch")
@@ -53,7 +53,7 @@ func gdbScript(t *testing.T, file, script string) string {
 	return out.String()
 }
 
-// told are the values of lines "NAME: VALUE" that a script printed.
+// told returns the values of lines "NAME: VALUE" that a script printed.
 func told(t *testing.T, out, name string) []string {
 	t.Helper()
 	var values []string
@@ -66,8 +66,8 @@ func told(t *testing.T, out, name string) []string {
 	return values
 }
 
-// TestGDBRace stands at both sides of a race, prints them, and goes back to the
-// write that the later one overwrites, by the index of the trace and by running.
+// TestGDBRace stops at both sides of a race, prints them, and goes back to the write that
+// the later one overwrites, by the index of the trace and by running.
 func TestGDBRace(t *testing.T) {
 	out := gdbScript(t, recordedExample(t, "bank", 3), `
 import re
@@ -123,8 +123,8 @@ for command in ("set var balance[0] = 1", "set var $a0 = 1", "print transfer(1,2
 	}
 }
 
-// TestGDBOrder steps single threads of a run and compares whose turn it was with the
-// schedule of the run, and stepping back with stepping on.
+// TestGDBOrder steps single threads of a run and compares the order of the threads with
+// the schedule of the run, and stepping backward with stepping forward.
 func TestGDBOrder(t *testing.T) {
 	file := recordedExample(t, "race_counter", 5)
 	out := gdbScript(t, file, `
@@ -189,7 +189,7 @@ print("there: " + on[-1])
 	}
 }
 
-// compiled compiles a program or shared object in C, without optimization.
+// compiled compiles a C program or shared object without optimisation.
 func compiled(t *testing.T, output, source string, flags ...string) {
 	t.Helper()
 	needTools(t, cross.Compiler)
@@ -202,7 +202,7 @@ func compiled(t *testing.T, output, source string, flags ...string) {
 	}
 }
 
-// recordedSource compiles a program in C and records a run of it.
+// recordedSource compiles a C program and records a run of it.
 func recordedSource(t *testing.T, name, source string, status int, args ...string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), name)
@@ -214,9 +214,9 @@ func recordedSource(t *testing.T, name, source string, status int, args ...strin
 	return trace
 }
 
-// TestGDBCrash: a run that a signal ended stops there with the signal, at the instruction
-// that is to blame; going on is the end of the history, and the way back is open. Events
-// of gdb's Python API tell of the stops.
+// TestGDBCrash checks that a run that a signal ended stops with the signal at the
+// faulting instruction, that continuing leads to the end of the history, and that going
+// backward still works. Events of gdb's Python API report the stops.
 func TestGDBCrash(t *testing.T) {
 	out := gdbScript(t, recordedSource(t, "steps", steps, 139, "crash"), `
 def stopped(e):
@@ -262,8 +262,8 @@ int main(void)
 }
 `
 
-// TestGDBInterrupt: Ctrl-C ends a reverse-continue that has far to go, and the run can be
-// looked at where it stands then.
+// TestGDBInterrupt checks that Ctrl-C ends a long reverse-continue, and that the run can
+// be examined where it stops.
 func TestGDBInterrupt(t *testing.T) {
 	out := gdbScript(t, recordedSource(t, "long", long, 0), `
 import os, re, signal, threading
@@ -293,8 +293,8 @@ print("begin: %d" % now())
 	}
 }
 
-// loads is a program whose threads have variables of their own in the executable, in a
-// shared object of the executable, and in one that the threads load.
+// loads is a program whose threads have thread-local variables in the executable, in a
+// shared object of the executable, and in a shared object that the threads load.
 const loads = `#include <dlfcn.h>
 #include <pthread.h>
 
@@ -327,9 +327,9 @@ int main(void)
 }
 `
 
-// TestGDBLibraries: gdb knows the shared objects of a dynamically linked program from
-// the beginning, those that are loaded later too, also after a jump to a race, and reads
-// the thread-local variables of each.
+// TestGDBLibraries checks that gdb knows the shared objects of a dynamically linked
+// program from the beginning, including those that are loaded later and after a jump to a
+// race, and that it reads the thread-local variables of each.
 func TestGDBLibraries(t *testing.T) {
 	dir := t.TempDir()
 	compiled(t, filepath.Join(dir, "libcount.so"), "__thread int counted = 100; int count(int n) { return counted += n; }", "-shared", "-fPIC")

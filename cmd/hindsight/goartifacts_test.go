@@ -8,9 +8,9 @@ import (
 	"hindsight/mpsim/image"
 )
 
-// TestGoArtifacts: a race in lines that say "consequence" is folded under its cause, a
-// race in others is not, and both are gone when the cause is repaired. The goroutines of a
-// race may have run on one thread.
+// TestGoArtifacts checks that a race in lines that say "consequence" is folded under its
+// cause, that a race in other lines is not, and that both are gone when the cause is
+// corrected. The goroutines of a race may have run on one thread.
 func TestGoArtifacts(t *testing.T) {
 	const folder = "testdata/golang/artifacts/"
 	text, err := os.ReadFile(folder + "main.go")

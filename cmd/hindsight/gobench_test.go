@@ -19,10 +19,10 @@ const benchModule = "github.com/patrickmn/go-cache@v2.1.0+incompatible"
 var longestOfGo = []string{"norace_go_table", "norace_go_syncmap", "norace_go_append"}
 
 // BenchmarkGoAgainstRace records Go programs, analyses the traces, and runs the same
-// sources built with -race natively, in turn, as whole processes. It reports the
-// ratios of wall time of recording and of analysing to that, and the trace in bytes
-// an instruction, without the program; that of two of the paper's kernels, in C, stands
-// beside them.
+// sources built natively with -race, in turn, as whole processes. It reports the wall
+// time of recording and of analysing as ratios to that of -race, and the size of the
+// trace in bytes per instruction, without the program. The size for two of the paper's C
+// kernels is reported for comparison.
 func BenchmarkGoAgainstRace(b *testing.B) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		b.Skip("the race detector needs gcc")
@@ -83,7 +83,8 @@ func BenchmarkGoAgainstRace(b *testing.B) {
 	}
 }
 
-// goBench is a Go program, built for the simulated machine and with -race for this one.
+// goBench is a Go program that was built for the simulated machine and, with -race, for
+// this machine.
 type goBench struct {
 	dir  string
 	args []string // of the go command, without -o
@@ -124,7 +125,7 @@ func (g *goBench) compare(b *testing.B, args ...string) {
 	b.ReportMetric(traceBytes(b, trace)*float64(b.N)/record.insts, "bytes/inst")
 }
 
-// traceBytes is control, data and sync of a trace, in bytes.
+// traceBytes returns the size of control, data and sync of a trace, in bytes.
 func traceBytes(b *testing.B, file string) float64 {
 	b.Helper()
 	t, err := cdr.OpenFile(file)

@@ -75,7 +75,7 @@ type goCommand struct {
 	std      cli.Streams
 	verb     string
 	build    []string // flags of go build
-	rest     []string // packages, then, of run, the program's arguments
+	rest     []string // packages, and for run also the program's arguments
 	tests    gobuild.Tests
 	verbose  bool
 	compile  bool // test -c: only build
@@ -84,14 +84,14 @@ type goCommand struct {
 	suppress []string // files of suppressions
 }
 
-// Flags of go test that are the test binary's, with and without a value.
+// Flags of go test that belong to the test binary, with and without a value.
 var (
 	testValues = []string{"run", "skip", "count", "timeout", "parallel", "cpu", "shuffle", "bench", "benchtime", "list", "fuzz", "fuzztime"}
 	testBools  = []string{"short", "failfast", "fullpath", "v"}
 	goBools    = []string{"a", "n", "x", "work", "trimpath", "modcacherw", "linkshared", "cover", "race", "msan", "asan", "json", "i", "c", "buildvcs"}
 )
 
-// defaultTestTimeout is go test's.
+// defaultTestTimeout is the default of go test.
 const defaultTestTimeout = 10 * time.Minute
 
 // parseGo splits the arguments as the go command does.
@@ -104,7 +104,7 @@ func parseGo(args []string) (*goCommand, error) {
 		arg := args[0]
 		if !strings.HasPrefix(arg, "-") || arg == "-" {
 			if g.verb == "run" {
-				break // what follows the package is the program's
+				break // what follows the package belongs to the program
 			}
 			g.rest = append(g.rest, arg)
 			args = args[1:]
@@ -183,12 +183,12 @@ func (g *goCommand) flag(name, value string, inline, isBool bool) (err error) {
 	return err
 }
 
-// toolchain is the go command with the flags of this one.
+// toolchain returns the go command with the flags of this command.
 func (g *goCommand) toolchain() *gobuild.Go {
 	return &gobuild.Go{Flags: g.build, In: g.std.In, Out: g.std.Out, Err: g.std.Err}
 }
 
-// failed turns the end of the go command into that of this one.
+// failed converts the end of the go command to that of this command.
 func failed(err error) error {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() > 0 {
@@ -234,7 +234,7 @@ func (g *goCommand) run(ctx context.Context) error {
 	return ended
 }
 
-// loadGo loads a program that the go command has built, and prints the note on it.
+// loadGo loads a program that the go command has built, and prints a note about it.
 func loadGo(std cli.Streams, file string) (*gobuild.Program, error) {
 	p, err := gobuild.Load(file)
 	if err == nil && p.Note != "" {
@@ -243,7 +243,7 @@ func loadGo(std cli.Streams, file string) (*gobuild.Program, error) {
 	return p, err
 }
 
-// recording says how runs are recorded: into dir, unless --traces names another directory.
+// recording says how to record runs: into dir, unless --traces names another directory.
 func (g *goCommand) recording(dir string) gobuild.Recording {
 	r := g.tests.Recording
 	r.Dir, r.Keep, r.Examine = dir, g.traces != "", g.examine
@@ -253,7 +253,7 @@ func (g *goCommand) recording(dir string) gobuild.Recording {
 	return r
 }
 
-// examine prints what went wrong in a run and its races.
+// examine prints the problems of a run, and its races.
 func (g *goCommand) examine(ctx context.Context, r *session.Run, done *session.Summary, log io.Writer) (*report.Report, error) {
 	trouble(log, done)
 	f := defaultRaces()

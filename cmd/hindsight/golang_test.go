@@ -32,7 +32,7 @@ func racesOfGo(t *testing.T, img *image.Space, name string, seed uint64, args ..
 	if err != nil {
 		t.Fatal(err)
 	}
-	if done.Status != 0 && !strings.Contains(out.String(), "fatal error: concurrent map") { // which the runtime may find itself
+	if done.Status != 0 && !strings.Contains(out.String(), "fatal error: concurrent map") { // the runtime itself may find this
 		t.Fatalf("%s ended with status %d: %s", name, done.Status, out.String())
 	}
 	var text bytes.Buffer
@@ -60,8 +60,8 @@ type goRace struct {
 	}
 }
 
-// TestGalleryOfGo: what races in the gallery is reported at the lines that say so,
-// and nothing else.
+// TestGalleryOfGo checks that the races of the gallery are reported at the lines that say
+// so, and no others.
 func TestGalleryOfGo(t *testing.T) {
 	elf, err := golang.ELF()
 	if err != nil {
@@ -98,8 +98,8 @@ func TestGalleryOfGo(t *testing.T) {
 	}
 }
 
-// TestGoLayout: the offsets of the runtime's structures are read from the debug
-// information.
+// TestGoLayout checks that the offsets of the runtime's structures are read from the
+// debug information.
 func TestGoLayout(t *testing.T) {
 	elf, err := golang.ELF()
 	if err != nil {
@@ -134,7 +134,7 @@ func buildGo(t *testing.T, sources ...string) *image.Space {
 }
 
 // TestGoMemoryModel runs programs whose functions are named for what they do: every
-// race_… is reported, no norace_….
+// race_… must be reported, and no norace_….
 func TestGoMemoryModel(t *testing.T) {
 	for _, folder := range []string{"memorymodel", "pairs"} {
 		t.Run(folder, func(t *testing.T) {
@@ -185,8 +185,8 @@ func testMemoryModel(t *testing.T, sources []string) {
 	}
 }
 
-// testTrampolines: a jump of the linker's to a function of the runtime is the
-// runtime's code, whatever package's it stands among, and is not hooked.
+// testTrampolines checks that a linker's jump to a function of the runtime counts as the
+// runtime's code, whatever package surrounds it, and is not hooked.
 func testTrampolines(t *testing.T, img *image.Image) {
 	k, hooked := gorun.New(img)
 	for _, s := range img.Symbols() {
@@ -201,8 +201,8 @@ func testTrampolines(t *testing.T, img *image.Image) {
 	}
 }
 
-// functions are those of package main, of a test's names, that the race is in or whose
-// goroutines it is between.
+// functions returns the functions of package main, named like tests, that contain the
+// race or whose goroutines race.
 func (r *goRace) functions() map[string]bool {
 	names := map[string]bool{}
 	add := func(function string) {
@@ -225,7 +225,7 @@ func (r *goRace) functions() map[string]bool {
 	return names
 }
 
-// TestGoTest: the tests of a module, and the status of go test -race.
+// TestGoTest compares the tests of a module, and the status, with go test -race.
 func TestGoTest(t *testing.T) {
 	t.Chdir("testdata/golang/module")
 	for _, step := range []struct {

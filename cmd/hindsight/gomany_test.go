@@ -13,8 +13,8 @@ import (
 	"hindsight/mpsim/session"
 )
 
-// TestManyGoroutines: a report says when more goroutines were in no order than can
-// be told apart.
+// TestManyGoroutines checks that a report says when more goroutines were unordered than
+// can be distinguished.
 func TestManyGoroutines(t *testing.T) {
 	img := buildGo(t, "testdata/golang/many.go")
 	for _, c := range []struct {

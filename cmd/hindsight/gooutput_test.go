@@ -10,9 +10,9 @@ import (
 
 const outputSource = "testdata/golang/output/output.go"
 
-// TestGoOutput: a slice at what a Go program put out has the lines that say "in", and
-// none that says "out". The value of each race in it reaches output, but for one that
-// nothing uses.
+// TestGoOutput checks that a slice at the output of a Go program has the lines that say
+// "in", and none that says "out". The value of each race in it reaches output, except for
+// one that nothing uses.
 func TestGoOutput(t *testing.T) {
 	for _, build := range []struct{ name, flag string }{{"unoptimised", "-gcflags=-N -l"}, {"optimised", "-gcflags="}} {
 		t.Run(build.name, func(t *testing.T) {
@@ -35,7 +35,7 @@ func TestGoOutput(t *testing.T) {
 	}
 }
 
-// putsOut is a function of the program and where the slice begins.
+// putsOut is a function of the program, and where its slice begins.
 type putsOut struct {
 	slicedFunc
 	puts string

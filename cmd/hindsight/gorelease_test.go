@@ -14,8 +14,8 @@ import (
 	"hindsight/mpsim/image"
 )
 
-// TestUnknownGoRelease: of a release that nobody has checked hindsight says so, and
-// runs its programs all the same.
+// TestUnknownGoRelease checks that hindsight warns about a release that has not been
+// checked, and runs its programs all the same.
 func TestUnknownGoRelease(t *testing.T) {
 	elf, err := golang.ELF()
 	if err != nil {
@@ -30,7 +30,7 @@ func TestUnknownGoRelease(t *testing.T) {
 		t.Errorf("the gallery's release: %s", note)
 	}
 	major, rest, _ := strings.Cut(release, ".")
-	unknown := major + ".9" + rest[1:] // as long
+	unknown := major + ".9" + rest[1:] // a version of the same length
 	file := filepath.Join(t.TempDir(), "program")
 	if err := os.WriteFile(file, bytes.ReplaceAll(elf, []byte(release), []byte(unknown)), 0o600); err != nil {
 		t.Fatal(err)
@@ -51,15 +51,16 @@ func TestUnknownGoRelease(t *testing.T) {
 	}
 }
 
-// previousGo is the release before the one in go.mod, and previousRelease one of it.
+// previousGo is the release before the one in go.mod, and previousRelease is one of its
+// minor releases.
 const (
 	previousGo      = "1.25"
 	previousRelease = "go1.25.0"
 )
 
-// TestPreviousGoRelease: the programs of the memory model that the previous release can
-// build, built by it. Without that toolchain, and without a module proxy to fetch it
-// from, there is nothing to test.
+// TestPreviousGoRelease builds the programs of the memory model with the previous
+// release, as far as it can build them. Without that toolchain, and without a module
+// proxy that has it, there is nothing to test.
 func TestPreviousGoRelease(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fetches a toolchain")

@@ -52,7 +52,7 @@ func (g *goCommand) test(ctx context.Context) error {
 	return nil
 }
 
-// testAs tests a package. With -json, its output becomes events.
+// testAs tests a package. With -json, its output is converted to events.
 func (g *goCommand) testAs(ctx context.Context, p gobuild.Package, dir string) (passed bool, err error) {
 	if !g.json {
 		return g.testPackage(ctx, p, dir)
@@ -114,7 +114,7 @@ func (g *goCommand) testPackage(ctx context.Context, p gobuild.Package, dir stri
 	return passed, nil
 }
 
-// tell prints what go test -race would of a run.
+// tell prints what go test -race would print about a run.
 func (g *goCommand) tell(out io.Writer, r *gobuild.Result) error {
 	v := verdict{name: cmp.Or(r.Name, "all tests"), output: string(r.Output), report: string(r.Log), elapsed: r.Elapsed}
 	if r.Races() > 0 && !g.tests.Together {
@@ -130,16 +130,16 @@ func (g *goCommand) tell(out io.Writer, r *gobuild.Result) error {
 	return err
 }
 
-// verdict is what is printed of one run of a test.
+// verdict is what is printed about one run of a test.
 type verdict struct {
 	name           string
-	output, report string   // the test's, and of its races
-	why            []string // it failed, beside what it says itself
+	output, report string   // of the test, and on its races
+	why            []string // reasons why it failed, in addition to its own output
 	elapsed        time.Duration
 }
 
-// String is the output as go test -race has it: the report comes before the
-// test's own line of result, which says that it failed, and the reason follows it.
+// String returns the output in the form of go test -race: the report comes before the
+// test's own result line, which says that it failed, and the reason follows that line.
 func (v verdict) String() string {
 	if len(v.why) == 0 {
 		return v.output + v.report
@@ -160,7 +160,7 @@ func (v verdict) String() string {
 	return fmt.Sprintf("%s%s%s%.2fs)\n%s", v.output, v.report, fail, v.elapsed.Seconds(), why)
 }
 
-// cutLine is strings.Cut around a separator at the beginning of a line.
+// cutLine is strings.Cut at a separator at the beginning of a line.
 func cutLine(text, start string) (before, after string, found bool) {
 	if after, found = strings.CutPrefix(text, start); found {
 		return "", after, true
@@ -169,8 +169,8 @@ func cutLine(text, start string) (before, after string, found bool) {
 	return before + "\n", after, found
 }
 
-// writeTogether writes the verdicts on the tests of one run, whose lines of result are
-// written already, after the report of its races.
+// writeTogether writes the verdicts on the tests of one run after the report of its
+// races. Their result lines are already written.
 func (v *verdict) writeTogether(out io.Writer, rep *report.Report, seed uint64) error {
 	var b strings.Builder
 	b.WriteString(v.report)
@@ -193,15 +193,15 @@ func (v *verdict) writeTogether(out io.Writer, rep *report.Report, seed uint64) 
 	return err
 }
 
-// testStatus writes the line on a terminal that says which test still runs, and writes
-// the output of tests without mixing the two.
+// testStatus writes a line on a terminal that says which test is running, and writes the
+// output of tests without mixing the two.
 type testStatus struct {
-	terminal io.Writer // nil: there is none
+	terminal io.Writer // nil if there is none
 	out      io.Writer
 	all      string // name of the run of all tests
 
 	mu    sync.Mutex
-	shown bool // the line is there
+	shown bool // the line is visible
 }
 
 // statusEvery is how often the status line is written.
@@ -217,7 +217,7 @@ func newTestStatus(terminal, out io.Writer, all string) *testStatus {
 	return s
 }
 
-// started writes the line now and then, until the function that it returns is called.
+// started writes the line periodically until the returned function is called.
 func (s *testStatus) started(name string) (ended func()) {
 	if s.terminal == nil {
 		return func() {}

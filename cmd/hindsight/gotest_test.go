@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestVerdict: a test with a race is one that failed, in the lines that go test
-// -race prints.
+// TestVerdict checks that a test with a race fails, in the lines that go test -race
+// prints.
 func TestVerdict(t *testing.T) {
 	for _, c := range []struct {
 		name, output, want string

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// TestGoSlice: the slice at the result of a function has the lines that say "in", and
-// none that says "out", whatever way the values took: through channels, maps, interfaces,
-// closures, deferred functions, a panic. Optimised, the lines where the values are made
-// are what can be asked for.
+// TestGoSlice checks that the slice at the result of a function has the lines that say
+// "in", and none that says "out", whatever path the values took: channels, maps,
+// interfaces, closures, deferred functions, a panic. In an optimised program, slices
+// begin at the lines where the values are computed.
 func TestGoSlice(t *testing.T) {
 	sources, err := filepath.Glob("testdata/golang/values/*.go")
 	if err != nil {
@@ -41,12 +41,13 @@ func TestGoSlice(t *testing.T) {
 	}
 }
 
-// slicedFunc is a function of a program and what its comments say of the slice at its result.
+// slicedFunc is a function of a program, and what its comments say of the slice at its
+// result.
 type slicedFunc struct {
 	name, file string
 	result     int
 	in, out    []int
-	made       map[int]bool // lines in which a value is made
+	made       map[int]bool // lines that compute a value
 }
 
 func sliced(t *testing.T, source string) (list []slicedFunc) {
@@ -82,7 +83,7 @@ func (f *slicedFunc) check(t *testing.T, trace string, optimised bool) {
 	f.checkAt(t, trace, fmt.Sprintf("%s:%d", f.file, f.result), optimised)
 }
 
-// checkAt checks the slice at a place of the program, or at what it put out.
+// checkAt checks the slice at a place of the program, or at its output.
 func (f *slicedFunc) checkAt(t *testing.T, trace, place string, optimised bool) {
 	t.Helper()
 	text := hindsight(t, 0, "slice", trace, "--at", place, "--deps", "data", "--format", "json")

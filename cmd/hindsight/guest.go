@@ -73,7 +73,7 @@ func (f *guestFlags) check() (mpsim.Policy, error) {
 	return policy, f.limits.check()
 }
 
-// recording checks the flags and loads the program, args[0].
+// recording checks the flags and loads the program, which is args[0].
 func (f *guestFlags) recording(args []string) (*session.Run, error) {
 	policy, err := f.check()
 	if err != nil {
@@ -92,13 +92,13 @@ func (f *guestFlags) recording(args []string) (*session.Run, error) {
 
 // limitFlags are the limits of a guest.
 type limitFlags struct {
-	insts   uint64 // 0: no limit
-	hang    uint64 // 0: no limit
+	insts   uint64 // 0 means no limit
+	hang    uint64 // 0 means no limit
 	memory  byteSize
 	threads int
 }
 
-// hangLimit is for how many instructions a run may hang.
+// hangLimit is the number of instructions after which a run counts as hanging.
 const hangLimit = suite.DefaultHangInsts
 
 func (f *limitFlags) add(cmd *cobra.Command, insts uint64, memory byteSize) {
@@ -144,7 +144,7 @@ func (f *guestFlags) openInput(ctx context.Context) (*os.File, error) {
 	return cli.OpenFile(ctx, f.stdin)
 }
 
-// writtenFlags say where the files that the guest writes go.
+// writtenFlags say where to save the files that the guest writes.
 type writtenFlags struct{ session.Written }
 
 func (f *writtenFlags) add(cmd *cobra.Command) {
@@ -155,16 +155,16 @@ func (f *writtenFlags) add(cmd *cobra.Command) {
 	cli.CompleteDir(cmd, "save")
 }
 
-// addAgain adds the flag that a rerun needs. A rerun saves nothing.
+// addAgain adds the flag for a rerun. A rerun does not save files.
 func (f *writtenFlags) addAgain(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.Writable, "writable", "", "for a rerun: `DIR` of --writable, as it was before the run; it is not changed")
 	cli.CompleteDir(cmd, "writable")
 }
 
-// againFlags are what a rerun needs that the trace does not keep, and what the rerun is
-// for.
+// againFlags name what a rerun needs that is not in the trace, and the purpose of the
+// rerun.
 type againFlags struct {
-	values bool // look at what racing writes write
+	values bool // find out what racing writes wrote
 	stdin  string
 	root   string
 
@@ -177,7 +177,7 @@ func (f *againFlags) add(cmd *cobra.Command) {
 	f.addInput(cmd)
 }
 
-// addInput adds the flags for the inputs of the run besides its arguments.
+// addInput adds the flags for the inputs of the run other than its arguments.
 func (f *againFlags) addInput(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.stdin, "stdin", "", "for a rerun: `FILE` that was the standard input")
@@ -186,7 +186,7 @@ func (f *againFlags) addInput(cmd *cobra.Command) {
 	f.written.addAgain(cmd)
 }
 
-// rerun returns a rerun with what the flags name.
+// rerun returns a rerun with the inputs that the flags name.
 func (f *againFlags) rerun() *session.Rerun {
 	r := &session.Rerun{Root: f.root, Written: f.written.Written}
 	if f.stdin != "" {
@@ -195,7 +195,7 @@ func (f *againFlags) rerun() *session.Rerun {
 	return r
 }
 
-// source names the files of a run for commands that repeat it.
+// source returns the inputs of a run, for commands that repeat it.
 func (f *againFlags) source(trace string) steer.Source {
 	return steer.Source{File: trace, Stdin: f.stdin}
 }

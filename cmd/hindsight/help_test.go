@@ -10,8 +10,8 @@ import (
 	"hindsight/cmd/internal/cli"
 )
 
-// TestHelp: every command has a short and a long description and an example that
-// begins with its name, and its help fits 80 columns.
+// TestHelp checks that every command has a short and a long description and an example
+// that begins with its name, and that its help fits 80 columns.
 func TestHelp(t *testing.T) {
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {

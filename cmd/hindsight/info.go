@@ -73,7 +73,7 @@ count.`,
 	return cmd
 }
 
-// recordedText says what the trace holds of the run.
+// recordedText says what the trace contains of the run.
 func recordedText(i *analyze.Info) string {
 	switch i.Record {
 	case string(format.ModeSchedule):
@@ -86,7 +86,7 @@ func recordedText(i *analyze.Info) string {
 	return fmt.Sprintf("%s%s over the alphabet of %ss, accesses kept: %s", i.Record, controlOf(i), i.Alphabet, i.Keep)
 }
 
-// controlOf says how control flow is kept, where it is not as grammars.
+// controlOf says how control flow is stored, if not as grammars.
 func controlOf(i *analyze.Info) string {
 	if i.Control == string(format.ControlAPP) {
 		if len(i.Functions) > 0 {

@@ -16,8 +16,8 @@ import (
 	"hindsight/examples"
 )
 
-// TestFIFO reads a log from a FIFO, and stops commands that wait for one: to be
-// opened by somebody who writes, or for what never comes.
+// TestFIFO reads a log from a FIFO. It also stops commands that wait for a FIFO to be
+// opened by a writer, or for data that never comes.
 func TestFIFO(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const log = "A|w(x)|1\nB|w(x)|2\n"

@@ -14,7 +14,7 @@ import (
 	"hindsight/analyze"
 )
 
-// TestTellPartial: what an analysis had found when it ended is printed.
+// TestTellPartial checks that the findings of an interrupted analysis are printed.
 func TestTellPartial(t *testing.T) {
 	races := []analyze.PartialRace{
 		{Places: [2]string{"read at total bank.c:52", "write at transfer bank.c:40"}, Dynamic: 30000},
@@ -40,8 +40,8 @@ func TestTellPartial(t *testing.T) {
 	}
 }
 
-// TestSignalsInRaces sends signals to `hindsight races` at many moments: it ends
-// with the status for the signal, or with the whole report when it was faster.
+// TestSignalsInRaces sends signals to `hindsight races` at many moments. It must end with
+// the status for the signal, or with the whole report if it was faster.
 func TestSignalsInRaces(t *testing.T) {
 	hearHangup(t)
 	t.Chdir(t.TempDir())
@@ -67,7 +67,7 @@ func TestSignalsInRaces(t *testing.T) {
 		case exit.ExitCode() == 128+int(sig) && strings.Contains(errs.String(), "interrupted"):
 			stopped++
 		case exit.ExitCode() == exitRaces && strings.Contains(out.String(), "reported 2 warnings"):
-		case exit.ExitCode() == -1: // before the handler was there
+		case exit.ExitCode() == -1: // before the handler was installed
 		default:
 			t.Errorf("%v\n%s", err, &errs)
 		}

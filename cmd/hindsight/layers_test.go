@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// layers says which packages of this module a package may import. "x/..." is x and
-// all below it. Below cmd and examples the longest prefix counts; everywhere else a
-// package has a row of its own, so that a new import is a decision.
+// layers says which packages of this module a package may import. "x/..." stands for x
+// and all packages below it. Below cmd and examples the longest prefix counts. Everywhere
+// else each package has its own row, so that a new import is a conscious decision.
 var layers = map[string][]string{
 	// The trace file and its codecs.
 	"tracefmt":           {"tracefmt/wire"},
@@ -48,7 +48,7 @@ var layers = map[string][]string{
 	"wet":        {"mpsim/rv", "tracefmt/...", "wet/stream", "wpp/cfg"},
 	"wet/stream": {"tracefmt/wire"},
 
-	// The machine. Only session, and what uses it, knows the recorders.
+	// The machine. Only session and its clients use the recorders.
 	"mpsim":           {"mpsim/eval", "mpsim/fpu", "mpsim/image", "mpsim/intent", "mpsim/linux", "mpsim/mem", "mpsim/rewind", "mpsim/rv", "mpsim/schedule", "tracefmt/event"},
 	"mpsim/arch":      {"tracefmt/archinfo", "tracefmt/event"},
 	"mpsim/asm":       {"mpsim/eval", "mpsim/rv"},
@@ -78,7 +78,8 @@ var layers = map[string][]string{
 	"mpsim/toolchain": {},
 	"mpsim/witness":   {"analyze/order", "analyze/predict", "analyze/race", "analyze/replay", "analyze/report", "cdr", "mpsim", "mpsim/confirm", "mpsim/image", "mpsim/schedule", "mpsim/session", "tracefmt/event"},
 
-	// The analysis. It links no simulator, only what names code and computes values.
+	// The analysis. It does not link the simulator, only packages that name code and
+	// compute values.
 	"analyze":                       {"analyze/annotate", "analyze/artifact", "analyze/contention", "analyze/local", "analyze/order", "analyze/place", "analyze/predict", "analyze/race", "analyze/replay", "analyze/report", "analyze/rerun", "analyze/sharing", "analyze/slice", "analyze/std", "analyze/vtable", "analyze/written", "cdr", "cdr/format", "mpsim/eval", "mpsim/image", "tracefmt/...", "wet", "wpp/cfg"},
 	"analyze/annotate":              {"analyze/internal/jsonform", "analyze/slice", "mpsim/image", "mpsim/rv", "tracefmt/event", "tracefmt/numtext", "wet"},
 	"analyze/artifact":              {"analyze/hb", "analyze/place", "analyze/race", "analyze/replay", "cdr/...", "mpsim/image", "mpsim/rv", "tracefmt/event", "wpp", "wpp/cfg"},
@@ -114,7 +115,7 @@ var layers = map[string][]string{
 	"analyze/vtable":                {"analyze/race", "cdr", "cdr/format", "mpsim/image", "mpsim/rv", "tracefmt/event"},
 	"analyze/written":               {"analyze/artifact", "analyze/local", "cdr/format", "mpsim/image", "mpsim/rv", "tracefmt/event"},
 
-	// Examples and what builds them.
+	// Examples, and the programs that build them.
 	"examples":       {"examples/..."},
 	"examples/cross": {"examples", "mpsim/image"},
 	"examples/real":  {"tracefmt/numtext"},
@@ -125,15 +126,15 @@ var layers = map[string][]string{
 	"cmd/hindsight":   {"analyze/...", "cdr/...", "cmd/hindsight/...", "cmd/internal/...", "examples/...", "mpsim/...", "tracefmt/...", "wet/...", "wpp", "wpp/cfg"},
 }
 
-// forTests are packages that only tests use. Tests of several top-level folders
-// share some of them, so that no internal folder can hold those.
+// forTests are packages that only tests use. Tests of several top-level folders share
+// some of them, so no internal folder can contain those.
 var forTests = []string{
 	"analyze/internal/madeup", "analyze/internal/recorded", "analyze/internal/stopwatch", "analyze/slice/slicetest",
 	"analyze/view/browser", "cdr/internal/madeup", "examples/cross", "mpsim/asm", "tracefmt/codectest",
 }
 
-// TestHelpersStayInTests: no command links what only tests use, and no package that
-// is for use imports it.
+// TestHelpersStayInTests checks that no command links packages for tests, and that no
+// other package imports one.
 func TestHelpersStayInTests(t *testing.T) {
 	for _, pkg := range packages(t) {
 		if slices.Contains(forTests, pkg.name) || strings.HasPrefix(pkg.name, "examples/") && pkg.command {
@@ -207,8 +208,8 @@ func allowed(row, imported string) bool {
 	})
 }
 
-// TestLayers checks the import direction of DESIGN: left of the trace file
-// nothing knows about analysis, right of it nothing links the simulator.
+// TestLayers checks the direction of imports: what writes the trace file does not know
+// about analysis, and what reads it does not link the simulator.
 func TestLayers(t *testing.T) {
 	list, used := packages(t), map[string]bool{}
 	for _, pkg := range list {
@@ -234,8 +235,8 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// TestWithoutPlots: drawings are for papertables; hindsight itself links nothing
-// of them.
+// TestWithoutPlots checks that only papertables links the plotting packages, and
+// hindsight does not.
 func TestWithoutPlots(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "hindsight/cmd/hindsight").Output()
 	if err != nil {
@@ -248,7 +249,8 @@ func TestWithoutPlots(t *testing.T) {
 	}
 }
 
-// TestFolders: the table in CONTRIBUTING has exactly the packages of this module.
+// TestFolders checks that the table in CONTRIBUTING has exactly the packages of this
+// module.
 func TestFolders(t *testing.T) {
 	text, err := os.ReadFile("../../CONTRIBUTING.md")
 	if err != nil {
@@ -269,8 +271,8 @@ func TestFolders(t *testing.T) {
 	}
 }
 
-// TestAnalysisLinksNoSimulator: whoever reads traces does not link what makes
-// them.
+// TestAnalysisLinksNoSimulator checks that packages that read traces do not link packages
+// that write them.
 func TestAnalysisLinksNoSimulator(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "hindsight/analyze").Output()
 	if err != nil {

@@ -17,19 +17,19 @@ import (
 	"hindsight/tracefmt/numtext"
 )
 
-// defaultAnalysisMemory is how much memory an analysis may use, in bytes.
+// defaultAnalysisMemory is the memory that an analysis may use by default, in bytes.
 const defaultAnalysisMemory = 1 << 30
 
-// errMemory says why an analysis ended that used more memory than it may.
+// errMemory says that an analysis ended because it used too much memory.
 var errMemory = errors.New("more memory was needed than --max-memory allows")
 
 // memoryLook is how often the memory of an analysis is measured.
 const memoryLook = 50 * time.Millisecond
 
 // within returns a context that ends, with errMemory as its cause, when the process uses
-// more than b bytes in addition to what it has now. From four fifths of that on, the
-// garbage collector works harder, so that garbage does not count. If GOMEMLIMIT is set,
-// the collector obeys that instead.
+// more than b bytes in addition to what it uses now. From four fifths of that on, the
+// garbage collector runs more often, so that garbage does not count. If GOMEMLIMIT is
+// set, the collector follows that instead.
 func (b byteSize) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	limit := uint64(min(b, 1<<62))
 	if os.Getenv("GOMEMLIMIT") == "" {
@@ -55,8 +55,8 @@ func (b byteSize) within(ctx context.Context) (context.Context, context.CancelFu
 	return ctx, func() { cancel(nil) }
 }
 
-// limitMemory adds the flag --max-memory to a command. When the command uses more, it
-// says so and ends with status 2.
+// limitMemory adds the flag --max-memory to a command. If the command uses more, it says
+// so and ends with status 2.
 func limitMemory(cmd *cobra.Command) {
 	memory := byteSize(defaultAnalysisMemory)
 	cmd.Flags().Var(&memory, "max-memory", "memory for the analysis: bytes, or with K, M or G; the command stops when this is not enough")
@@ -75,13 +75,13 @@ func limitMemory(cmd *cobra.Command) {
 		select {
 		case err := <-done:
 			return asMemory(ctx, err)
-		case <-time.After(draftGrace): // it is writing, or is decoding a block
+		case <-time.After(draftGrace): // it is writing, or decoding a block
 			return asMemory(ctx, ctx.Err())
 		}
 	}
 }
 
-// asMemory returns err, or the cause if err says that ctx ended and the cause was a lack
+// asMemory returns err, or errMemory if err says that ctx ended and the cause was a lack
 // of memory.
 func asMemory(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); errors.Is(cause, errMemory) && errors.Is(err, context.Canceled) {
@@ -90,15 +90,15 @@ func asMemory(ctx context.Context, err error) error {
 	return err
 }
 
-// memoryTaken is the number of bytes that the process has from the system.
+// memoryTaken returns the number of bytes that the process has from the system.
 func memoryTaken() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64() - sample[1].Value.Uint64()
 }
 
-// whyEnded says in a word or two why the work of ctx ended early, and with which
-// status the command then ends.
+// whyEnded says in a few words why ctx ended early, and returns the status with which the
+// command then ends.
 func whyEnded(ctx context.Context) (string, cli.ExitStatus) {
 	if err := context.Cause(ctx); errors.Is(err, errMemory) {
 		return "stopped, " + err.Error(), exitError
@@ -106,15 +106,15 @@ func whyEnded(ctx context.Context) (string, cli.ExitStatus) {
 	return "interrupted", cli.Interrupted(ctx)
 }
 
-// draftGrace is how long an interrupted analysis may continue. Then what is known is
-// printed, and the process ends.
+// draftGrace is how long an interrupted analysis may continue. After that, the findings
+// so far are printed and the process ends.
 const draftGrace = 600 * time.Millisecond
 
 // unfinished are commands that write no file that must be closed properly, so that they
 // may be abandoned.
 var unfinished = map[string]bool{"races": true, "diff": true, "slice": true, "query": true, "info": true, "sharing": true, "contention": true, "export": true, "view": true}
 
-// tellPartial prints which races an analysis had found when it ended early.
+// tellPartial prints the races that an analysis had found when it ended early.
 func tellPartial(w io.Writer, why string, err error) {
 	var p *analyze.Partial
 	if !errors.As(err, &p) || len(p.Races) == 0 {

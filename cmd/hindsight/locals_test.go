@@ -23,9 +23,9 @@ import (
 	"hindsight/mpsim/session"
 )
 
-// TestLocalsFromTrace records programs whose threads use local variables of others: the
-// report names them, with the member, and what is named from the trace alone is
-// what a second run, which knows the registers, finds at the same place.
+// TestLocalsFromTrace records programs whose threads use local variables of others. The
+// report must name the variables, with the member. The names found from the trace alone
+// must agree with those from a rerun, which knows the registers.
 func TestLocalsFromTrace(t *testing.T) {
 	const compiler = "riscv64-linux-gnu-g++"
 	needTools(t, compiler, "riscv64-linux-gnu-gcc")
@@ -60,7 +60,7 @@ func TestLocalsFromTrace(t *testing.T) {
 	}
 }
 
-// checkNames wants just these variables in the report of a trace.
+// checkNames requires exactly these variables in the report of a trace.
 func checkNames(t *testing.T, file, want string) {
 	t.Helper()
 	rep, err := reportOf(context.Background(), cli.Streams{Out: io.Discard, Err: io.Discard}, file, "", analyze.RaceOptions{})
@@ -85,8 +85,8 @@ func checkNames(t *testing.T, file, want string) {
 	}
 }
 
-// checkLocals asks about some accesses of each instruction of the program to
-// memory on stacks, from the trace and in a second run.
+// checkLocals compares the names for some accesses of each instruction of the program to
+// memory on stacks, from the trace and from a rerun.
 func checkLocals(t *testing.T, file string) {
 	t.Helper()
 	tr, err := cdr.OpenFile(file)
@@ -131,7 +131,7 @@ func checkLocals(t *testing.T, file string) {
 	}
 }
 
-// stackAccesses are some accesses of each site of the user's code to stacks.
+// stackAccesses returns some accesses to stacks of each site of the user's code.
 func stackAccesses(t *testing.T, tr *cdr.Trace, img *image.Space) (out []local.Place) {
 	t.Helper()
 	m := place.NewMap(img.TLSSize())

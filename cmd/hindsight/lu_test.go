@@ -12,12 +12,12 @@ import (
 	"hindsight/mpsim/session"
 )
 
-// TestRacesOfLU holds the dynamic counts of LU without its barrier against the
-// formula of docs/lu-races.md, under schedules that differ.
+// TestRacesOfLU compares the dynamic counts of LU without its barrier with the formula in
+// docs/lu-races.md, under different schedules.
 func TestRacesOfLU(t *testing.T) {
 	img := cross.Image(t, "lu_nobarrier")
 	for seed, n := range []int{32, 64, 128} {
-		updates := 0 // that race with the solving of the block they read
+		updates := 0 // that race with solving the block they read
 		for m := range n / 16 {
 			updates += m * ((m + 1) / 2)
 		}

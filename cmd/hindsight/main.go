@@ -12,11 +12,11 @@ import (
 	"hindsight/tracefmt/buildinfo"
 )
 
-// Exit statuses. A run ends with the guest's own.
+// Exit statuses. The status of a run is the guest's own.
 const (
 	exitError    = cli.ExitError
-	exitRaces    = 66  // races were reported, as ThreadSanitizer's default
-	exitRunError = 125 // `run` itself failed, as env(1) and timeout(1) have it
+	exitRaces    = 66  // races were reported; the default of ThreadSanitizer
+	exitRunError = 125 // `run` itself failed, as with env(1) and timeout(1)
 )
 
 func main() {
@@ -24,7 +24,7 @@ func main() {
 	os.Exit(run(os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }
 
-// run is the whole program: it returns the exit status.
+// run returns the whole program: it returns the exit status.
 func run(args []string, std cli.Streams) int {
 	return cli.Run(args, std, cli.Program{Name: "hindsight", Root: newRoot, Failed: func(cmd *cobra.Command) int {
 		if cmd != nil && cmd.Name() == "run" {

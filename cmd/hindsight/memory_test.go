@@ -14,11 +14,11 @@ import (
 	"hindsight/cmd/internal/cli"
 )
 
-// TestMaxMemory: work that takes more memory than it may is told to end, and then
-// the command ends with status 2 and says why.
+// TestMaxMemory checks that work that uses too much memory is stopped, and that the
+// command then ends with status 2 and says why.
 func TestMaxMemory(t *testing.T) {
 	t.Chdir(t.TempDir())
-	t.Setenv("GOMEMLIMIT", "off") // the collector of the tests is left alone
+	t.Setenv("GOMEMLIMIT", "off") // leave the collector of the tests alone
 	if err := os.WriteFile("bank.hst", recordExample(t, "bank"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -41,12 +41,12 @@ func TestMaxMemory(t *testing.T) {
 	}
 }
 
-// TestMaxMemoryOfSlices: slice and diff end in the same way.
+// TestMaxMemoryOfSlices checks that slice and diff end in the same way.
 func TestMaxMemoryOfSlices(t *testing.T) {
 	t.Setenv("GOMEMLIMIT", "off")
 	for _, busy := range []func(context.Context) error{
 		func(ctx context.Context) error { <-ctx.Done(); return fmt.Errorf("slice: %w", ctx.Err()) },
-		func(context.Context) error { select {} }, // does not look
+		func(context.Context) error { select {} }, // ignores its context
 	} {
 		var taken [][]byte
 		cmd := &cobra.Command{Use: "busy", SilenceErrors: true, SilenceUsage: true, RunE: func(cmd *cobra.Command, _ []string) error {

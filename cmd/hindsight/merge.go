@@ -16,7 +16,7 @@ import (
 	"hindsight/mpsim/survey"
 )
 
-// shardFlag is I/N, part I of N from 1 on. The zero value is all.
+// shardFlag is I/N: part I of N, from 1 on. The zero value means all.
 type shardFlag struct{ part, of int }
 
 func (s *shardFlag) Type() string { return "I/N" }
@@ -39,7 +39,7 @@ func (s *shardFlag) Set(text string) error {
 	return nil
 }
 
-// suffix is the shard in the name of its directory.
+// suffix returns the part of a directory's name that says which shard it has.
 func (s *shardFlag) suffix() string {
 	if s.of == 0 {
 		return ""
@@ -92,12 +92,12 @@ are missing. For a suite it is as for ` + "`explore --suite`" + `.`,
 	return cmd
 }
 
-// merge does the command.
+// merge executes the command.
 func merge(ctx context.Context, std cli.Streams, f *racesFlags, dir string, from []string) error {
 	if err := cli.CheckFormat(f.format, exploreFormats...); err != nil {
 		return err
 	}
-	f.atomics = "relaxed" // until it is known
+	f.atomics = "relaxed" // a valid value until the real one is known
 	if _, err := f.options(); err != nil {
 		return err
 	}
@@ -129,8 +129,8 @@ func merge(ctx context.Context, std cli.Streams, f *racesFlags, dir string, from
 	return e.write(ctx, std)
 }
 
-// intactTrace reads all of a trace. It returns at once when ctx is cancelled; the
-// reading then ends with the process.
+// intactTrace reads a whole trace. If ctx is cancelled, it returns at once, and the
+// reading continues until the process ends.
 func intactTrace(ctx context.Context, name string) error {
 	done := make(chan error, 1)
 	go func() {

@@ -7,8 +7,8 @@ import (
 	"hindsight/cmd/internal/cli"
 )
 
-// TestMergeSchema: the JSON of a merge that lacks runs is of the documented form
-// and names them.
+// TestMergeSchema checks that the JSON of a merge with missing runs has the documented
+// form and names them.
 func TestMergeSchema(t *testing.T) {
 	prog := exampleFile(t, "norace_counter")
 	t.Chdir(t.TempDir())

@@ -78,7 +78,7 @@ best schedule so far. An interrupted search ends with status 130 (SIGINT), 143
 	return cmd
 }
 
-// minimize does the command.
+// minimize executes the command.
 func (f *minimizeFlags) minimize(ctx context.Context, std cli.Streams, args []string) (err error) {
 	if f.runs < 1 {
 		return fmt.Errorf("--runs %d: want 1 or more", f.runs)
@@ -115,7 +115,7 @@ func (f *minimizeFlags) minimize(ctx context.Context, std cli.Streams, args []st
 	return cli.Interrupted(ctx)
 }
 
-// failingRun is the run to begin with.
+// failingRun returns the run to begin with.
 func (f *minimizeFlags) failingRun(ctx context.Context, std cli.Streams, args []string) (*steer.Failing, error) {
 	if f.schedule != "" {
 		return f.failingProgram(ctx, args)
@@ -140,7 +140,7 @@ func (f *minimizeFlags) failingRun(ctx context.Context, std cli.Streams, args []
 	return &steer.Failing{Of: of, Name: args[0], Failure: f.failing}, nil
 }
 
-// failingProgram is failingRun of a program under a schedule.
+// failingProgram returns the run of a program under a schedule as the run to begin with.
 func (f *minimizeFlags) failingProgram(ctx context.Context, args []string) (*steer.Failing, error) {
 	if f.failing.Race != "" {
 		return nil, errors.New("--race: races are named by a trace; record the run (hindsight run --schedule) and name that")
@@ -163,7 +163,7 @@ func (f *minimizeFlags) failingProgram(ctx context.Context, args []string) (*ste
 	return &steer.Failing{Of: of, Name: filepath.Base(args[0]), Failure: f.failing}, nil
 }
 
-// fingerprint is that of a race of a trace.
+// fingerprint returns the fingerprint of a race of a trace.
 func fingerprint(ctx context.Context, t *analyze.Trace, id string) (string, error) {
 	rep, err := t.Races(ctx, analyze.RaceOptions{})
 	if err != nil {
@@ -177,10 +177,10 @@ func fingerprint(ctx context.Context, t *analyze.Trace, id string) (string, erro
 	return "", fmt.Errorf("--race %s: the trace has no such race; it has %d", id, len(rep.Races))
 }
 
-// shownTurns is how many turns of a story are printed.
+// shownTurns is the number of turns of a story that are printed.
 const shownTurns = 60
 
-// tell prints what was found and writes its schedule.
+// tell prints what was found, and writes the schedule.
 func (f *minimizeFlags) tell(ctx context.Context, std cli.Streams, of *steer.Failing, found *steer.Shortest) error {
 	if err := std.WriteTo(ctx, f.out, found.Write, f.schedule, f.again.stdin, of.Name); err != nil {
 		return err

@@ -11,9 +11,9 @@ import (
 	"hindsight/examples/cross"
 )
 
-// ordinary are correct programs as people write them, which synchronise often.
+// ordinary are correct programs in ordinary style that synchronise often.
 var ordinary = []struct {
-	source      string // in testdata/ordinary; a folder of Go, or an embedded example
+	source      string // in testdata/ordinary; a folder of Go, or the name of an embedded example
 	flags       []string
 	short, long []string // arguments
 }{
@@ -56,7 +56,7 @@ func buildOrdinary(t testing.TB, source string, flags []string) string {
 	return out
 }
 
-// TestOrdinary: no race is reported.
+// TestOrdinary checks that no race is reported.
 func TestOrdinary(t *testing.T) {
 	for _, p := range ordinary {
 		t.Run(p.source, func(t *testing.T) {
@@ -71,9 +71,9 @@ func TestOrdinary(t *testing.T) {
 	}
 }
 
-// BenchmarkOrdinary records each and looks for races, in turn, as whole processes. It
-// reports the processor time of `races` as a multiple of that of `run`, and the memory
-// of `races`.
+// BenchmarkOrdinary records each program and looks for races, in turn, as whole
+// processes. It reports the processor time of `races` as a multiple of that of `run`, and
+// the memory of `races`.
 func BenchmarkOrdinary(b *testing.B) {
 	for _, p := range ordinary {
 		b.Run("program="+p.source, func(b *testing.B) {

@@ -192,7 +192,7 @@ func (j *packJob) unpack(ctx context.Context, in io.Reader, out io.Writer) error
 type packJob struct {
 	std     cli.Streams
 	in, out string   // - or, for out, empty: a standard stream
-	reads   []string // files that work reads besides
+	reads   []string // further files that work reads
 	discard bool     // only read
 	text    bool     // the output may go to a terminal
 }

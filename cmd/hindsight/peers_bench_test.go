@@ -23,21 +23,21 @@ import (
 // peerTools are the columns of the tables of BenchmarkPeers.
 var peerTools = []string{"native", "qemu", "tsan gcc", "tsan clang", "Helgrind", "simulated", "cdr", "wet", "races"}
 
-// peer is a program that BenchmarkPeers measures. A tool without a command does not
-// apply, or is not installed.
+// peer is a program that BenchmarkPeers measures. A tool without a command does not apply
+// or is not installed.
 type peer struct {
 	name     string
 	commands map[string][]string
-	dir      string // in which the commands run
+	dir      string // directory in which the commands run
 	best     map[string]*usage
 	parts    map[string]time.Duration // of the recording's processor time
 }
 
 // BenchmarkPeers runs programs natively, under qemu, under ThreadSanitizer built by gcc
-// and by clang (Go: the race detector), under Helgrind, simulated, recorded as CDR and
-// with values, and analyses the recording; in turn, as whole processes. It prints tables
-// of wall time, processor time and resident memory, the best of b.N rounds each, and
-// of where the processor time of recording goes, by a profile.
+// and by clang (for Go, the race detector), under Helgrind, simulated, recorded as CDR
+// and with values, and it analyses the recording. All run in turn, as whole processes. It
+// prints tables of wall time, processor time and resident memory, the best of b.N rounds
+// each, and a table of where the processor time of recording goes, from a profile.
 func BenchmarkPeers(b *testing.B) {
 	dir := b.TempDir()
 	var peers []*peer
@@ -81,7 +81,7 @@ func (p *peer) measure(b *testing.B) {
 	}
 }
 
-// profile records once more and keeps where the time goes.
+// profile records once more with a profile.
 func (p *peer) profile(b *testing.B) {
 	file := filepath.Join(b.TempDir(), "cpu.pprof")
 	b.Setenv(benchProfile, file)
@@ -128,7 +128,7 @@ func natives(b *testing.B, base string, args []string, build func(cc string, fla
 	return commands
 }
 
-// kernelPeers are the paper's five kernels with 4 threads.
+// kernelPeers returns the paper's five kernels with 4 threads.
 func kernelPeers(b *testing.B, dir string) (peers []*peer) {
 	if err := cross.Unpack(dir); err != nil {
 		b.Fatal(err)
@@ -249,8 +249,8 @@ func profiled(main func()) {
 	os.Exit(status)
 }
 
-// recordingStages are what a recording's time goes to, each by functions: a sample
-// belongs to the first stage that has a function of its stack, from the leaf up.
+// recordingStages are the stages to which a recording's time is attributed, by functions.
+// A sample belongs to the stage of the innermost function on its stack that has one.
 var recordingStages = []struct {
 	name      string
 	functions []string
@@ -285,8 +285,8 @@ func recordingParts(b *testing.B, file string) map[string]time.Duration {
 	return parts
 }
 
-// stageOf is the stage of the innermost function that belongs to one; of several names
-// that fit, the longest counts.
+// stageOf returns the stage of the innermost function that belongs to one. If several
+// names match, the longest one counts.
 func stageOf(s *profile.Sample) string {
 	for _, at := range s.Location {
 		for _, line := range at.Line {
@@ -313,7 +313,7 @@ func printPeers(peers []*peer) {
 		self.Maxrss = 0
 	}
 	resident := func(u *usage) string {
-		if u.rss <= self.Maxrss<<10 { // a process inherits the figure of the one that started it
+		if u.rss <= self.Maxrss<<10 { // a process inherits the figure of the process that started it
 			return fmt.Sprintf("≤ %.0f", float64(self.Maxrss<<10)/1e6)
 		}
 		return fmt.Sprintf("%.0f", float64(u.rss)/1e6)
@@ -351,7 +351,7 @@ func printTable(title string, columns []string, peers []*peer, cell func(p *peer
 	fmt.Printf("\n| %s | %s |\n| ---%s |\n", title, strings.Join(columns, " | "), strings.Repeat(" | ---:", len(columns)))
 	for _, p := range peers {
 		if p.best["cdr"] == nil {
-			continue // not chosen by -bench
+			continue // not selected by -bench
 		}
 		fmt.Printf("| %s", p.name)
 		for _, c := range columns {

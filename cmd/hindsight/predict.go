@@ -15,7 +15,7 @@ import (
 	"hindsight/mpsim/witness"
 )
 
-// predictFlags are the flags for races of other schedules.
+// predictFlags are the flags about races in other schedules.
 type predictFlags struct {
 	on  bool
 	dir string
@@ -28,7 +28,7 @@ func (f *predictFlags) add(cmd *cobra.Command) {
 	cli.CompleteDir(cmd, "schedules")
 }
 
-// apply asks an analysis for predictions. The function that it returns ends the bar.
+// apply makes an analysis predict races. The returned function ends the progress bar.
 func (f *predictFlags) apply(std cli.Streams, o *analyze.RaceOptions, again *againFlags) (end func(), err error) {
 	if !f.on {
 		if f.dir != "" {
@@ -50,7 +50,7 @@ func (f *predictFlags) apply(std cli.Streams, o *analyze.RaceOptions, again *aga
 	return func() { bar.End() }, nil
 }
 
-// keep writes the schedules of the predictions in a report, and says how to run them.
+// keep writes the schedules of the predictions in a report, and adds how to run them.
 func (f *predictFlags) keep(ctx context.Context, t *cdr.Trace, file string, rep *report.Report, again *againFlags) error {
 	if !f.on {
 		return nil

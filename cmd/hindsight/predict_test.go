@@ -12,7 +12,7 @@ import (
 	"hindsight/examples/cross"
 )
 
-// predictedReport is what of the report the tests look at.
+// predictedReport is the part of the report that the tests use.
 type predictedReport struct {
 	Races []struct {
 		Location   struct{ Name string }
@@ -54,9 +54,9 @@ func predictions(t *testing.T, trace, program string, args ...string) *predicted
 
 var seedFlag = regexp.MustCompile(`--seed (\d+)`)
 
-// TestPredict: races that the first run of a program does not have are shown by their
-// witnesses, whose schedules anybody can follow; correct twins stay clean, also where
-// something is predicted.
+// TestPredict checks that witnesses show races that the first run of a program does not
+// have, that their schedules can be rerun, and that correct twins stay clean, including
+// ones with predictions.
 func TestPredict(t *testing.T) {
 	program, trace := buildTwins(t, "locks"), filepath.Join(t.TempDir(), "t.hst")
 	for _, name := range []string{"handover_early", "child_first", "child_slow", "sleep", "sleep_turns"} {
@@ -89,7 +89,7 @@ func TestPredict(t *testing.T) {
 	}
 }
 
-// TestPredictFlags: what cannot be asked together.
+// TestPredictFlags checks which flags exclude each other.
 func TestPredictFlags(t *testing.T) {
 	for _, args := range [][]string{{"--predict", "--order", "osr"}, {"--schedules", "x"}} {
 		if status, _, errs := invoke(append(append([]string{"races"}, args...), "testdata/none.hst")...); status == 0 {
@@ -98,8 +98,8 @@ func TestPredictFlags(t *testing.T) {
 	}
 }
 
-// TestPredictedDeadlocks: an exploration says which of its runs predict a deadlock, once;
-// suppressions cover it, and a baseline knows it.
+// TestPredictedDeadlocks checks that an exploration says once which of its runs predict a
+// deadlock, that suppressions cover it, and that a baseline recognises it.
 func TestPredictedDeadlocks(t *testing.T) {
 	needTools(t, cross.Compiler)
 	dir := t.TempDir()

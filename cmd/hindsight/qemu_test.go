@@ -18,9 +18,9 @@ import (
 
 const qemu = "qemu-riscv64-static"
 
-// TestExamplesLikeQemu builds every example at -O0 and -O2 and runs it, the
-// kernels with 1 to 8 threads, under qemu and under the simulator: status and
-// output are the same, but for outputs that the schedule decides.
+// TestExamplesLikeQemu builds every example at -O0 and -O2 and runs it under qemu and
+// under the simulator, the kernels with 1 to 8 threads. Status and output must be the
+// same, except for outputs that depend on the schedule.
 func TestExamplesLikeQemu(t *testing.T) {
 	needTools(t, cross.Compiler, qemu)
 	sources := t.TempDir()

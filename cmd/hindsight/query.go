@@ -193,12 +193,12 @@ var errEnough = errors.New("enough")
 // lines is the answer to a query.
 type lines struct {
 	*bufio.Writer
-	ended func() error // returns an error when the query was interrupted
+	ended func() error // returns an error if the query was interrupted
 	n     uint64
 	limit uint64
 }
 
-// line writes one; the error is errEnough after the last, or that of ended.
+// line writes a line. The error is errEnough after the last line, or that of ended.
 func (l *lines) line(format string, args ...any) error {
 	fmt.Fprintf(l, format, args...)
 	if err := l.WriteByte('\n'); err != nil {

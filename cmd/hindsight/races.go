@@ -43,7 +43,7 @@ type racesFlags struct {
 	newRules     string
 	again        againFlags
 	predict      predictFlags
-	program      *image.Space // of the run, if it is at hand; nil: read from the trace
+	program      *image.Space // of the run, if it is already loaded; nil: read it from the trace
 }
 
 // defaultRaces returns the flags at their defaults, for commands that report races
@@ -153,8 +153,8 @@ func (f *racesFlags) report(ctx context.Context, std cli.Streams, file string) (
 	return rep.Count(), err
 }
 
-// analyse analyses a trace and writes the report. When the analysis was interrupted
-// and there is a report, it returns the report beside the exit status.
+// analyse analyses a trace and writes the report. If the analysis was interrupted and
+// there is a report, it returns both the report and the exit status.
 func (f *racesFlags) analyse(ctx context.Context, std cli.Streams, file string) (*report.Report, error) {
 	opts, base, err := f.prepare(ctx, std, file)
 	if err != nil {
@@ -212,8 +212,8 @@ func (f *racesFlags) analyse(ctx context.Context, std cli.Streams, file string) 
 	return rep, nil
 }
 
-// prepare checks the flags and reads the files that they name. It returns the options
-// of the analysis and the baseline, nil if there is none.
+// prepare checks the flags and reads the files that they name. It returns the options of
+// the analysis, and the baseline or nil.
 func (f *racesFlags) prepare(ctx context.Context, std cli.Streams, file string) (o analyze.RaceOptions, base *report.Baseline, err error) {
 	if err := cli.CheckFormat(f.format, reportFormats...); err != nil {
 		return o, nil, err
@@ -270,13 +270,13 @@ func (f *racesFlags) deliver(ctx context.Context, std cli.Streams, t *analyze.Tr
 	return nil
 }
 
-// Values of --frames.
+// The values of --frames.
 const (
 	framesShort = "short"
 	framesAll   = "all"
 )
 
-// Values of --artifacts.
+// The values of --artifacts.
 const (
 	artifactsFold    = "fold"
 	artifactsList    = "list"
@@ -294,7 +294,7 @@ func checkArtifacts(mode string) error {
 	return nil
 }
 
-// options are those of the analysis.
+// options returns the options of the analysis.
 func (f *racesFlags) options() (analyze.RaceOptions, error) {
 	var o analyze.RaceOptions
 	switch f.artifacts {
@@ -315,12 +315,12 @@ func (f *racesFlags) options() (analyze.RaceOptions, error) {
 	return o, nil
 }
 
-// inputs are the files that the command reads.
+// inputs returns the files that the command reads.
 func (f *racesFlags) inputs(trace string) []string {
 	return append([]string{trace, f.baseline, f.again.stdin}, f.suppressions...)
 }
 
-// checkOutputs says what writing would refuse, before the work is done.
+// checkOutputs returns the error that writing would cause, before the work is done.
 func (f *racesFlags) checkOutputs(std cli.Streams, trace string) error {
 	for _, out := range []string{f.out, f.newRules} {
 		if err := outfile.Check(out, std.Besides(f.inputs(trace)...)); err != nil {
@@ -384,7 +384,7 @@ func readSuppressions(ctx context.Context, files []string) (*report.Suppressions
 	return all, nil
 }
 
-// readBaseline reads the file of --baseline; nil without one.
+// readBaseline reads the file of --baseline. It returns nil if there is none.
 func readBaseline(ctx context.Context, file string) (*report.Baseline, error) {
 	if file == "" {
 		return nil, nil
@@ -397,10 +397,10 @@ func readBaseline(ctx context.Context, file string) (*report.Baseline, error) {
 	return report.ReadBaseline(file, f)
 }
 
-// findRaces finds the races of a trace, and says on standard error what could not
-// be found out.
+// findRaces finds the races of a trace, and prints on standard error what could not be
+// found out.
 func findRaces(ctx context.Context, std cli.Streams, t *analyze.Trace, file string, o analyze.RaceOptions) (*report.Report, error) {
-	var mu sync.Mutex // an analysis that is left may still call
+	var mu sync.Mutex // an abandoned analysis may still call
 	var bar *cli.Progress
 	end := func() {
 		mu.Lock()
@@ -432,8 +432,8 @@ func findRaces(ctx context.Context, std cli.Streams, t *analyze.Trace, file stri
 	return rep, err
 }
 
-// addImpact tells of each race in a report what its value reached. The trace
-// has to have been recorded with values.
+// addImpact adds to each race in a report what its value reached. The trace must have
+// been recorded with values.
 func addImpact(ctx context.Context, std cli.Streams, t *analyze.Trace, file string, rep *report.Report) error {
 	p := cli.NewProgress(std.Err, "following racy values", uint64(len(rep.Races)))
 	defer p.End()

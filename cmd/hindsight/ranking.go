@@ -11,14 +11,14 @@ import (
 	"hindsight/cmd/internal/cli"
 )
 
-// ranked is a report that lists what cost most first.
+// ranked is a report that lists the most expensive items first.
 type ranked interface {
 	WriteText(io.Writer) error
 	WriteJSON(io.Writer) error
 }
 
-// ranking is what the commands contention and sharing have in common: one TRACE,
-// --format and --top.
+// ranking is common to the commands contention and sharing: one TRACE, --format and
+// --top.
 type ranking struct {
 	cmd   *cobra.Command
 	of    string // what is listed, in the plural
@@ -26,8 +26,8 @@ type ranking struct {
 	about string // help of --top
 }
 
-// run makes find the report that the command prints. find also returns whether the
-// trace is complete. A negative top asks for all.
+// run calls find for the report that the command prints. find also returns whether the
+// trace is complete. A negative top means all.
 func (r *ranking) run(std cli.Streams, find func(ctx context.Context, t *analyze.Trace, top int) (rep ranked, complete bool, err error)) {
 	var format string
 	var top int

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// TestSliceRelevant: slice --relevant has the decisions that could have changed a
-// value, of variables in frames, on the heap and global, and no others. Which
-// those are is found by running the program with each of them taken the other
-// way. They are in no slice without it.
+// TestSliceRelevant checks that slice --relevant has the decisions that could have
+// changed a value, of local, heap and global variables, and no others. It finds out which
+// these are by running the program with each decision reversed. Without the flag, no
+// slice has them.
 func TestSliceRelevant(t *testing.T) {
 	source := filepath.Join("testdata", "programs", "relevant.c")
 	program := compileWith(t, source, "-O0")

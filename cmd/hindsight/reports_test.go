@@ -55,9 +55,9 @@ func compileText(t *testing.T, name, source string, flags ...string) string {
 	return elf
 }
 
-// TestFingerprintsRecompiled compiles programs again, in another folder, with
-// lines, code and data added above and between functions: every race keeps its
-// fingerprint. With another optimisation at least one does.
+// TestFingerprintsRecompiled recompiles programs in another folder, with lines, code and
+// data added above and between functions. Every race must keep its fingerprint. With
+// another optimisation, at least one must.
 func TestFingerprintsRecompiled(t *testing.T) {
 	needTools(t, cross.Compiler)
 	const more = "static int added_table[100] = {1};\n\nint added_function(int n)\n{\n\treturn added_table[n % 100] * n;\n}\n\n/* and\n * a comment\n */\n"
@@ -103,8 +103,8 @@ func TestFingerprintsRecompiled(t *testing.T) {
 	}
 }
 
-// TestTasksNamed runs tasks that race, some on one thread: each side names its
-// task, and where that was created.
+// TestTasksNamed runs tasks that race, some of them on one thread. Each side must name
+// its task, and where the task was created.
 func TestTasksNamed(t *testing.T) {
 	needTools(t, cross.Compiler)
 	rep := racesOf(t, compileText(t, "tasks", `static long total;
@@ -165,7 +165,7 @@ var (
 	tsanReported = regexp.MustCompile(`^ThreadSanitizer: reported (\d+) warnings$`)
 )
 
-// tsanReport is what such a script makes of a block.
+// tsanReport is what such a script reads from a block.
 type tsanReport struct {
 	accesses        [][]string // submatches
 	frames          [2]int
@@ -175,8 +175,8 @@ type tsanReport struct {
 	file, line, fun string
 }
 
-// parseTSan reads text as a script does: blocks between lines of =, sections
-// that begin with two spaces, frames below them.
+// parseTSan parses text as such a script does: blocks between lines of =, sections that
+// begin with two spaces, frames below them.
 func parseTSan(t *testing.T, text string) (reports []tsanReport, reported int) {
 	t.Helper()
 	reported = -1
@@ -223,8 +223,8 @@ func parseTSan(t *testing.T, text string) (reports []tsanReport, reported int) {
 	return reports, reported
 }
 
-// TestTextForScripts reads reports with the expressions that scripts for
-// ThreadSanitizer use, and compares what they see with the report.
+// TestTextForScripts parses reports with the expressions that scripts for ThreadSanitizer
+// use, and compares the result with the report.
 func TestTextForScripts(t *testing.T) {
 	for _, name := range []string{"bank", "race_wrong_lock", "race_memcpy", "race_early_free", "race_stack_args", "race_tls_leak", "race_counter", "fig7"} {
 		t.Run(name, func(t *testing.T) {
@@ -245,7 +245,7 @@ func TestTextForScripts(t *testing.T) {
 			if reported != len(got) || len(got) == 0 {
 				t.Fatalf("%d blocks, said to be %d:\n%s", len(got), reported, out.String())
 			}
-			heads := map[string]*report.Race{} // by what a script sees of the later access
+			heads := map[string]*report.Race{} // by what a script reads about the later access
 			for i := range rep.Races {
 				if r := &rep.Races[i]; r.Group == r.ID {
 					heads[key(r)] = r
@@ -279,7 +279,7 @@ func TestTextForScripts(t *testing.T) {
 	}
 }
 
-// sees is what a script tells an access by.
+// sees returns what identifies an access for a script.
 func sees(m []string) string { return strings.ToLower(m[2]+m[3]) + " " + m[5] }
 
 func key(r *report.Race) string {

@@ -138,7 +138,7 @@ var (
 	alphabets   = []string{"path", "block"}
 )
 
-// parseTargets are those of --targets.
+// parseTargets parses the values of --targets.
 func (f *runFlags) parseTargets(ctx context.Context, policy mpsim.Policy) ([]mpsim.Target, error) {
 	if f.targets == "" {
 		return nil, nil
@@ -160,8 +160,8 @@ func (f *runFlags) parseTargets(ctx context.Context, policy mpsim.Policy) ([]mps
 	return targets, nil
 }
 
-// recording checks the flags, and opens the file for standard input, if one is
-// given; the caller closes it.
+// recording checks the flags, and opens the file for standard input, if one is given. The
+// caller closes it.
 func (f *runFlags) recording(ctx context.Context, args []string) (*session.Run, *os.File, error) {
 	for _, choice := range []struct {
 		flag, value string
@@ -209,7 +209,7 @@ func (f *runFlags) recording(ctx context.Context, args []string) (*session.Run, 
 	return r, in, err
 }
 
-// summary is the last line that run prints.
+// summary returns the last line that run prints.
 func summary(r *session.Summary, file string) string {
 	mips := float64(r.Insts) / 1e6 / max(r.Elapsed.Seconds(), 1e-9)
 	threads := "threads"
@@ -223,10 +223,10 @@ func summary(r *session.Summary, file string) string {
 	return line + fmt.Sprintf(", %.1f MIPS", mips)
 }
 
-// maxThreads is how many threads of an interrupted run are listed.
+// maxThreads is the number of threads of an interrupted run that are listed.
 const maxThreads = 16
 
-// trouble prints what went wrong with the guest, and where.
+// trouble prints the problem of the guest, and where it is.
 func trouble(w io.Writer, r *session.Summary) {
 	stack := func(pcs []uint64) {
 		shown := min(len(pcs), maxFrames)
@@ -284,5 +284,5 @@ func trouble(w io.Writer, r *session.Summary) {
 	}
 }
 
-// maxFrames bounds a printed call stack.
+// maxFrames limits a printed call stack.
 const maxFrames = 24

@@ -97,7 +97,7 @@ func (f *archFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&f.history, "arch-history", arch.DefaultHistoryBits, "with --arch: number of `BITS` of global branch history")
 }
 
-// apply makes a recording one with a model, if that is wanted.
+// apply adds the model to a recording, if it is wanted.
 func (f *archFlags) apply(r *session.Run) error {
 	if !f.on {
 		return nil
@@ -112,7 +112,7 @@ func (f *archFlags) apply(r *session.Run) error {
 	return r.Model(c)
 }
 
-// scheduleFlags are the flags of `hindsight run` for schedules as files.
+// scheduleFlags are the flags of `hindsight run` about schedules in files.
 type scheduleFlags struct {
 	follow, save string
 }
@@ -141,13 +141,14 @@ func readSchedule(ctx context.Context, name string) (*schedule.Schedule, error) 
 	return schedule.Parse(name, f)
 }
 
-// check says what writing the schedule would refuse, before the run.
+// check returns the error that writing the schedule would cause, before the run.
 func (f *scheduleFlags) check(std cli.Streams, r *session.Run) error {
 	program := func() (*image.Space, error) { return r.Image, nil }
 	return errors.Join(outfile.Check(f.save, std.Besides(r.Inputs...)), checkSources(program, nil, f.save))
 }
 
-// done writes the schedule of a run, and says where it could not follow another.
+// done writes the schedule of a run, and prints where the run could not follow another
+// schedule.
 func (f *scheduleFlags) done(ctx context.Context, std cli.Streams, out *session.Summary, inputs []string) error {
 	if out.Diverged != nil {
 		fmt.Fprintf(std.Err, "hindsight: %v; from there on, the run followed --sched\n", out.Diverged)

@@ -19,8 +19,8 @@ import (
 	"hindsight/wpp/cfg"
 )
 
-// The races of examples/schedules depend on the schedule: most runs order the
-// two accesses, or do not come to one of them. They say how much a policy meets.
+// The races of examples/schedules depend on the schedule: most runs order the two
+// accesses, or do not reach one of them. They show how many races a policy finds.
 
 // scheduled is a pair of twins of examples/schedules, built.
 type scheduled struct {
@@ -30,13 +30,13 @@ type scheduled struct {
 	packed recorder.PackedImage
 }
 
-// schedulePolicy is a way to choose the schedules of the runs 1, 2, 3 ….
+// schedulePolicy determines the schedules of the runs 1, 2, 3 ….
 type schedulePolicy struct {
 	name    string
 	policy  mpsim.Policy
 	quantum int
 	depth   int
-	teams   []int // OMP_NUM_THREADS, in turn
+	teams   []int // values of OMP_NUM_THREADS, in turn
 }
 
 var schedulePolicies = []schedulePolicy{
@@ -49,9 +49,9 @@ var schedulePolicies = []schedulePolicy{
 	{name: "explore-threads", policy: mpsim.Random, teams: []int{2, 4, 16, 64}},
 }
 
-// quickPairs are those that TestSchedules runs under the default policy, and in
-// how many of them it has to find the race within 1, 3 and 10 runs. Seeds are
-// fixed, so that a smaller number means schedules that meet less.
+// quickPairs are the pairs that TestSchedules runs under the default policy, and the
+// number of them whose race it has to find within 1, 3 and 10 runs. Seeds are fixed, so a
+// smaller number means that the schedules got worse.
 var (
 	quickPairs = []string{"sections", "single", "chunk", "rare", "names", "testlock", "handover", "child_first",
 		"sleep", "trylock", "ring", "gate", "early", "once", "busy", "spinlock"}
@@ -90,7 +90,7 @@ func buildSchedules(t testing.TB) []scheduled {
 	return pairs
 }
 
-// run makes run n of a twin, and tells whether it shows the race.
+// run executes run n of a twin, and reports whether it shows the race.
 func (s *scheduled) run(ctx context.Context, by schedulePolicy, n int, broken bool) (bool, error) {
 	twin := "norace_" + s.Name
 	if broken {
@@ -115,8 +115,7 @@ func (s *scheduled) run(ctx context.Context, by schedulePolicy, n int, broken bo
 	return len(found) > 0, nil
 }
 
-// needed returns, for each pair, the first of the runs that shows its race; 0
-// when none does.
+// needed returns for each pair the first run that shows its race, or 0 if none does.
 func needed(t testing.TB, pairs []scheduled, by schedulePolicy, runs int) []int {
 	t.Helper()
 	first := make([]int, len(pairs))
@@ -139,7 +138,7 @@ func needed(t testing.TB, pairs []scheduled, by schedulePolicy, runs int) []int 
 	return first
 }
 
-// foundIn counts the pairs that were found in so many runs.
+// foundIn counts the pairs that were found within n runs.
 func foundIn(first []int, runs int) int {
 	n := 0
 	for _, f := range first {
@@ -150,8 +149,8 @@ func foundIn(first []int, runs int) int {
 	return n
 }
 
-// TestSchedules: the default policy finds as many of a few races that depend on
-// the schedule as it did, and nothing but these; the correct twins are clean.
+// TestSchedules checks that the default policy finds as many of a few schedule-dependent
+// races as it did before, and no others, and that the correct twins are clean.
 func TestSchedules(t *testing.T) {
 	if !cross.Long() {
 		t.Skip("runs several hundred small programs: set HINDSIGHT_LONG=1")
@@ -178,9 +177,9 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// BenchmarkSchedules measures, for each policy, how many of the races of
-// examples/schedules are found within 1, 3 and 10 runs, and which run finds each.
-// The table of docs/exploring.md is its result.
+// BenchmarkSchedules measures for each policy how many of the races of examples/schedules
+// it finds within 1, 3 and 10 runs, and which run finds each. The table in
+// docs/exploring.md is its result.
 func BenchmarkSchedules(b *testing.B) {
 	pairs := buildSchedules(b)
 	for _, by := range schedulePolicies {

@@ -42,9 +42,9 @@ func modelled(t *testing.T, name string, seed uint64, args ...string) *analyze.T
 	return tr
 }
 
-// TestSharingOfExamples runs the pair about false sharing under ten seeds. The
-// threads live for so short that few schedules let them overlap; where they
-// do, what they share is the array, and of the kind that its title says.
+// TestSharingOfExamples runs the pair about false sharing under ten seeds. The threads
+// are so short that they overlap in few schedules. If they do, they share the array, in
+// the way that its title says.
 func TestSharingOfExamples(t *testing.T) {
 	for _, c := range []struct{ name, variable string }{{"norace_false_sharing", "sum"}, {"race_false_sharing", "data"}} {
 		falsely := 0
@@ -98,7 +98,7 @@ func TestSharingOfBank(t *testing.T) {
 	}
 }
 
-// TestHostileArchBlocks puts damaged payloads where the model's blocks belong.
+// TestHostileArchBlocks replaces the model's blocks by damaged payloads.
 func TestHostileArchBlocks(t *testing.T) {
 	for name, payload := range map[string][]byte{
 		"empty": {}, "form": {9}, "cut": {1, 64}, "numbers": bytes.Repeat([]byte{0xff}, 400),
@@ -127,8 +127,8 @@ func TestHostileArchBlocks(t *testing.T) {
 	}
 }
 
-// TestSharingOfPartOfATrace records in many epochs and cuts the file: what is
-// left has the summary of some epoch, or none yet, and sound history.
+// TestSharingOfPartOfATrace records in many epochs and cuts the file. What is left must
+// have the summary of some epoch, or none yet, and sound history.
 func TestSharingOfPartOfATrace(t *testing.T) {
 	img := cross.Image(t, "bank")
 	r := &session.Run{Image: img, Program: "bank", Seed: 1, Policy: mpsim.Random, Quantum: session.ModelQuantum,

@@ -173,7 +173,7 @@ func (f *sliceFlags) write(std cli.Streams, w io.Writer, rep *annotate.Report) e
 	return rep.WriteText(w, annotate.TextOptions{Color: color, Instructions: f.instructions, BySource: f.sort == "source", Lines: lines, All: f.all, Why: f.why})
 }
 
-// options are those of the slice.
+// options returns the options of the slice.
 func (f *sliceFlags) options() (o analyze.SliceOptions, err error) {
 	o = analyze.SliceOptions{
 		At: f.at, Instance: f.instance, Thread: f.thread, Race: f.race, Order: f.order, Common: f.format == "json",

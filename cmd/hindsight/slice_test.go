@@ -41,8 +41,8 @@ func hindsight(t *testing.T, status int, args ...string) string {
 	return out.String()
 }
 
-// TestSliceSchema holds the JSON forms against docs/slice.schema.json, and what
-// they say about the same slice against each other.
+// TestSliceSchema checks the JSON forms against docs/slice.schema.json, and compares what
+// they say about the same slice.
 func TestSliceSchema(t *testing.T) {
 	schema, err := jsonschema.NewCompiler().Compile("../../docs/slice.schema.json")
 	if err != nil {
@@ -69,7 +69,7 @@ func TestSliceSchema(t *testing.T) {
 	}
 }
 
-// TestImpactSchema holds the report of races --impact against its schema.
+// TestImpactSchema checks the report of races --impact against its schema.
 func TestImpactSchema(t *testing.T) {
 	schema, err := jsonschema.NewCompiler().Compile("../../docs/races.schema.json")
 	if err != nil {
@@ -85,8 +85,8 @@ func TestImpactSchema(t *testing.T) {
 	}
 }
 
-// TestImpactOfGallery: the accesses of every race of the gallery are found among
-// the statements, also where one is a free or an atomic.
+// TestImpactOfGallery checks that the accesses of every race of the gallery are found
+// among the statements, including frees and atomic accesses.
 func TestImpactOfGallery(t *testing.T) {
 	for _, p := range examples.Programs() {
 		if !p.Races || p.Group == examples.Kernel {
@@ -118,8 +118,7 @@ func TestImpactOfGallery(t *testing.T) {
 	}
 }
 
-// checkCounts holds the instances of a slice against the counts of its
-// statements.
+// checkCounts compares the instances of a slice with the counts of its statements.
 func checkCounts(t *testing.T, text string) {
 	t.Helper()
 	var rep struct {
@@ -165,8 +164,8 @@ func checkCounts(t *testing.T, text string) {
 	}
 }
 
-// TestSlicePage checks that a page of HTML needs nothing else, has a row for
-// each of its dependences, and no text of the source as markup.
+// TestSlicePage checks that an HTML page loads nothing else, has a row for each of its
+// dependences, and has no source text as markup.
 func TestSlicePage(t *testing.T) {
 	file := recordValues(t, "bank")
 	dir := t.TempDir()
@@ -214,8 +213,7 @@ func TestSlicePage(t *testing.T) {
 	}
 }
 
-// TestSliceText checks the columns of the text form, and that a pipe gets no
-// colour.
+// TestSliceText checks the columns of the text form, and that a pipe gets no colour.
 func TestSliceText(t *testing.T) {
 	file := recordValues(t, "bank")
 	for _, args := range [][]string{{"--at", "bank.c:40"}, {"--race", "R1"}, {"--at", "main", "--direction", "forward", "--instructions"}} {

@@ -21,13 +21,13 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// TestStacks compares the call stacks from a trace with what programs say
-// of themselves, at each level of optimisation. stacks.cc has recursion, virtual,
-// inlined and tail calls, long jumps, exceptions and signal handlers; leaving.cc
-// leaves frames in every way that is no return: exceptions that are thrown on,
-// nested, out of tail calls, out of a task and from landing pads, long jumps over
-// frames of changing size and out of handlers on a stack of their own, switches
-// of contexts, the end and the cancellation of threads.
+// TestStacks compares the call stacks from a trace with what programs report about
+// themselves, at each level of optimisation. stacks.cc has recursion, virtual, inlined
+// and tail calls, long jumps, exceptions and signal handlers. leaving.cc leaves frames in
+// every way that is not a return: exceptions that are rethrown, nested, out of tail
+// calls, out of a task and from landing pads; long jumps over frames of changing size and
+// out of handlers on their own stack; switches of contexts; the end and the cancellation
+// of threads.
 func TestStacks(t *testing.T) {
 	const cxx = "riscv64-linux-gnu-g++"
 	needTools(t, cxx)
@@ -77,7 +77,7 @@ func checkStacks(t *testing.T, elf string, budget uint64) {
 		t.Errorf("%d epochs", tr.Info().Epochs)
 	}
 	site := hitSite(t, tr, img)
-	told := map[event.ThreadID][]string{} // what each thread said
+	told := map[event.ThreadID][]string{} // what each thread reported
 	count, wrong := 0, 0
 	for line := range strings.Lines(said.String()) {
 		var thread event.ThreadID
@@ -107,7 +107,7 @@ func checkStacks(t *testing.T, elf string, budget uint64) {
 	}
 }
 
-// hitSite is the store to hit in probe.
+// hitSite returns the store to hit in probe.
 func hitSite(t *testing.T, tr *cdr.Trace, img *image.Space) format.SiteID {
 	t.Helper()
 	for id := range tr.NumSites() {
@@ -129,7 +129,7 @@ func hitSite(t *testing.T, tr *cdr.Trace, img *image.Space) format.SiteID {
 	return 0
 }
 
-// userNames are the functions of the user's code on a stack, without probe.
+// userNames returns the functions of the user's code on a stack, without probe.
 func userNames(img *image.Space, pcs []uint64) (names []string) {
 	for i, pc := range pcs {
 		if i > 0 {
@@ -140,7 +140,7 @@ func userNames(img *image.Space, pcs []uint64) (names []string) {
 		}
 		for _, f := range img.Frames(pc) {
 			name, _, _ := strings.Cut(f.Function, "(")
-			name = name[strings.LastIndexByte(name, ' ')+1:] // of a template the type comes first
+			name = name[strings.LastIndexByte(name, ' ')+1:] // for a template, the type comes first
 			if name != "probe" && !strings.HasPrefix(name, "Scope::") && !strings.HasPrefix(name, "__pthread_cleanup_class") {
 				names = append(names, name)
 			}
@@ -149,8 +149,8 @@ func userNames(img *image.Space, pcs []uint64) (names []string) {
 	return names
 }
 
-// fits compares a stack with what the program said; ~ marks what may be
-// missing, and what stands at ... does not matter.
+// fits compares a stack with what the program reported. ~ marks what may be missing, and
+// ... stands for anything.
 func fits(got, want []string) bool {
 	for _, w := range want {
 		name, optional := strings.CutPrefix(w, "~")
@@ -166,9 +166,8 @@ func fits(got, want []string) bool {
 	return len(got) == 0
 }
 
-// folder folds calls, returns and what is told of the stack, as the recorder
-// does, and wants each return that nothing is told of to go where the innermost
-// call expects.
+// folder folds calls, returns and the reported changes of the stack, as the recorder
+// does. It requires each return without a report to go where the innermost call expects.
 type folder struct {
 	blocks  []event.Block
 	threads map[event.ThreadID]*folded
@@ -179,8 +178,8 @@ type folder struct {
 
 type folded struct {
 	stack   []uint64
-	pending bool   // a return, whose target is the next block
-	expects uint64 // there; 0: nothing is called
+	pending bool   // a return whose target is the next block
+	expects uint64 // the expected target; 0: no call is open
 }
 
 func (f *folder) Define(blocks []event.Block) error {
@@ -248,8 +247,8 @@ func (f *folder) event(t *folded, e *event.Event) {
 	}
 }
 
-// TestStacksFold runs programs of every kind: what is told of call stacks must
-// be all that calls and returns leave out.
+// TestStacksFold runs programs of every kind. The reports about call stacks must cover
+// everything that calls and returns do not show.
 func TestStacksFold(t *testing.T) {
 	for _, name := range []string{"bank", "compiler", "interpreter", "sort", "race_detached", "race_semaphore", "race_cond_flag", "mp3d", "water"} {
 		data, err := examples.ELF(name)

@@ -16,7 +16,7 @@ import (
 
 var storiesDir = filepath.Join("..", "..", "examples", "stories")
 
-// storyLines is how many lines of a slice somebody reads.
+// storyLines is the number of lines of a slice that a user reads.
 const storyLines = 15
 
 var storyHead = regexp.MustCompile(`(?m)^ \*   (question|defect): (.*)$`)
@@ -47,8 +47,8 @@ func compileWith(t *testing.T, source, level string) string {
 	return out
 }
 
-// listed are the rows of a slice's text, up to a number: each a line of the
-// program with what stands below it.
+// listed returns the first n rows of a slice's text: each a line of the program with the
+// lines below it.
 func listed(text string, most int) string {
 	var rows []string
 	for line := range strings.Lines(text) {
@@ -62,8 +62,8 @@ func listed(text string, most int) string {
 	return strings.Join(rows[:min(most, len(rows))], "")
 }
 
-// TestStories: of each program in examples/stories the question at its top has
-// an answer with the defect among the first lines.
+// TestStories checks for each program in examples/stories that the answer to the question
+// at its top has the defect among the first lines.
 func TestStories(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(storiesDir, "*.c"))
 	if err != nil || len(files) != 6 {

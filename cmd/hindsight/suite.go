@@ -27,7 +27,7 @@ take turns. One that hangs or cannot be run ends no other. The report has a row
 for each program. The exit status is 66 when a program showed races that are not
 expected, and 1 when anything else was not as expected.`
 
-// settings are those of the flags for all programs.
+// settings returns the flags' settings for all programs.
 func (f *exploreFlags) settings(ctx context.Context) (*suite.Settings, error) {
 	policy, err := f.check()
 	if err != nil {
@@ -96,14 +96,14 @@ func (f *exploreFlags) exploreSuite(ctx context.Context, std cli.Streams) error 
 	return r.write(ctx, std)
 }
 
-// suiteReport is the report of a suite that is over.
+// suiteReport is the report of a finished suite.
 type suiteReport struct {
 	*suite.Suite
 	set   *suite.Settings
 	flags *racesFlags
 	jobs  int
 	ended cli.ExitStatus // if runs are missing and nothing else is wrong
-	why   string         // runs are missing, for the message
+	why   string         // the reason for missing runs, for the message
 }
 
 // write writes the report.
@@ -129,8 +129,8 @@ func (s *suiteReport) write(ctx context.Context, std cli.Streams) error {
 	return err
 }
 
-// status is the exit status. What interrupted an exploration is in that of one that is
-// incomplete.
+// status returns the exit status. If an exploration was interrupted, it is that of an
+// incomplete one.
 func (s *suiteReport) status(rep *suite.Report) cli.ExitStatus {
 	if status := cli.ExitStatus(rep.Status()); status != cli.ExitInterrupted {
 		return status
@@ -155,7 +155,7 @@ func mergeSuites(ctx context.Context, std cli.Streams, f *racesFlags, dir string
 	return r.write(ctx, std)
 }
 
-// hasSuite reports whether one of the directories is the exploration of a list.
+// hasSuite reports whether one of the directories has the exploration of a list.
 func hasSuite(dirs []string) bool {
 	for _, dir := range dirs {
 		if suite.Is(dir) {

@@ -15,8 +15,8 @@ import (
 	"hindsight/mpsim/suite"
 )
 
-// suiteFiles returns the content of all files below a directory but the states, which
-// have the runs in the order in which they ended.
+// suiteFiles returns the contents of all files below a directory, except the states,
+// which have the runs in the order in which they ended.
 func suiteFiles(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -35,8 +35,9 @@ func suiteFiles(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// TestSuiteShards: however a suite is split, and in whatever order and groups the parts
-// are merged, the reports in all forms and the traces kept are those of one exploration.
+// TestSuiteShards checks that, however a suite is split, and in whatever order and groups
+// the parts are merged, the reports in all forms and the kept traces are those of one
+// exploration.
 func TestSuiteShards(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"bank", "norace_counter", "race_counter", "race_wrong_lock"} {
@@ -78,7 +79,7 @@ func TestSuiteShards(t *testing.T) {
 			explore(runs, "--shard", fmt.Sprintf("%d/%d", i+1, of), "-o", part)
 			parts = append(parts, part)
 		}
-		if rng.IntN(2) == 0 { // one that made fewer runs, and overlaps
+		if rng.IntN(2) == 0 { // one with fewer runs that overlaps
 			part := fmt.Sprintf("part%d.few", trial)
 			explore(2, "-o", part)
 			parts = append(parts, part)
@@ -112,7 +113,7 @@ func TestSuiteShards(t *testing.T) {
 	}
 }
 
-// checkSuiteSchema holds a suite's report, and those of its programs, against their
+// checkSuiteSchema checks a suite's report, and those of its programs, against their
 // schemas.
 func checkSuiteSchema(t testing.TB, text string) {
 	t.Helper()

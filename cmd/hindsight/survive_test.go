@@ -25,16 +25,16 @@ import (
 	"hindsight/tracefmt/outfile"
 )
 
-// process is hindsight as a process of its own.
+// process is hindsight as a separate process.
 func process(args ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), benchExec+"=1")
 	return cmd
 }
 
-// TestKilledRecording kills recordings at random moments. What they leave is
-// the beginning of the trace that the run would have had, and info and races
-// read its closed epochs.
+// TestKilledRecording kills recordings at random moments. They must leave the beginning
+// of the trace that the complete run would have, and info and races must read its closed
+// epochs.
 func TestKilledRecording(t *testing.T) {
 	prog := compileC(t, "scatter.c")
 	t.Chdir(t.TempDir())
@@ -73,9 +73,8 @@ func TestKilledRecording(t *testing.T) {
 	}
 }
 
-// TestKilledBeforeAnEpoch: of a recording that was killed at once there is
-// nothing to say, and no command says that there is no race, also when not even
-// the program was written.
+// TestKilledBeforeAnEpoch kills recordings at once. No command may then say that there is
+// no race, even if the program was not written yet.
 func TestKilledBeforeAnEpoch(t *testing.T) {
 	prog := compileC(t, "spinner.c")
 	t.Chdir(t.TempDir())
@@ -89,7 +88,7 @@ func TestKilledBeforeAnEpoch(t *testing.T) {
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	checkNothingRecorded(t, [][]string{{"races", "killed.hst"}}) // the message names the other
+	checkNothingRecorded(t, [][]string{{"races", "killed.hst"}}) // the message names the other file
 	commands := [][]string{{"races", partial}, {"info", "--verify", partial}, {"export", partial}, {"diff", partial, partial}, {"view", partial}, {"view", "-o", "page.html", partial},
 		{"gdb", "--stdio", partial}, {"confirm", partial}, {"minimize", "--race", "R1", partial}}
 	allowed := [][]string{{"races", "--allow-incomplete", partial}, {"info", "--verify", "--allow-incomplete", partial}, {"info", partial}}
@@ -100,8 +99,8 @@ func TestKilledBeforeAnEpoch(t *testing.T) {
 	checkNothingRecorded(t, commands, allowed...)
 }
 
-// checkNothingRecorded runs commands over a trace that ends before its first
-// epoch: the first ones have to refuse it, the allowed ones to take it.
+// checkNothingRecorded runs commands on a trace that ends before its first epoch. The
+// commands in refused must fail, and those in allowed must succeed.
 func checkNothingRecorded(t *testing.T, refused [][]string, allowed ...[]string) {
 	t.Helper()
 	for _, args := range refused {
@@ -118,7 +117,8 @@ func checkNothingRecorded(t *testing.T, refused [][]string, allowed ...[]string)
 	}
 }
 
-// TestEndSignals: a recording that is asked to end ends well.
+// TestEndSignals checks that a recording that gets a signal to end closes its file
+// properly.
 func TestEndSignals(t *testing.T) {
 	prog := compileC(t, "spinner.c")
 	t.Chdir(t.TempDir())
@@ -145,8 +145,8 @@ func TestEndSignals(t *testing.T) {
 	}
 }
 
-// hearHangup lets the processes that a test starts hear SIGHUP, also under nohup,
-// whose processes inherit that it is ignored.
+// hearHangup makes the processes that a test starts receive SIGHUP, even under nohup,
+// whose child processes ignore it.
 func hearHangup(t *testing.T) {
 	handled := make(chan os.Signal, 1)
 	signal.Notify(handled, syscall.SIGHUP)
@@ -179,7 +179,7 @@ func checkIncomplete(t *testing.T, name string) {
 	checkSchema(t, text)
 }
 
-// disk is a file on a disk with so much room.
+// disk is a file on a disk with limited space.
 type disk struct {
 	bytes.Buffer
 	room int
@@ -195,8 +195,8 @@ func (d *disk) Write(b []byte) (int, error) {
 	return d.Buffer.Write(b)
 }
 
-// TestFullDisk: the recording ends with an error that says where, and every
-// epoch that was closed can be read.
+// TestFullDisk checks that the recording ends with an error that says where, and that
+// every closed epoch can be read.
 func TestFullDisk(t *testing.T) {
 	img, err := image.Load(compileC(t, "scatter.c"))
 	if err != nil {
@@ -236,7 +236,7 @@ func TestFullDisk(t *testing.T) {
 		if err := tr.Verify(); err != nil {
 			t.Errorf("room for %d bytes: %v", room, err)
 		}
-		// Epochs are of about the same size, but for the program before them.
+		// Epochs have about the same size, except for the program before them.
 		info := tr.Info()
 		if most := all.Info().Epochs; info.Complete || info.Epochs >= most || part == 9 && info.Epochs < most/2 {
 			t.Errorf("room for %d bytes: %d epochs of %d, complete: %v", room, info.Epochs, most, info.Complete)
@@ -253,8 +253,8 @@ func openBytes(t *testing.T, data []byte) *cdr.Trace {
 	return tr
 }
 
-// TestSameBytes: one seed returns the same file whatever else the machine does
-// and however many processors there are.
+// TestSameBytes checks that one seed leads to the same file, whatever else the machine
+// does and however many processors there are.
 func TestSameBytes(t *testing.T) {
 	dir := t.TempDir()
 	progs := []string{exampleFile(t, "bank"), exampleFile(t, "race_stop_flag")}
@@ -300,8 +300,8 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// TestRecordingChangesNothing: what is recorded, and whether, has no influence
-// on the schedule.
+// TestRecordingChangesNothing checks that neither what is recorded, nor whether anything
+// is, influences the schedule.
 func TestRecordingChangesNothing(t *testing.T) {
 	img, err := image.Load(compileC(t, "locks.c"))
 	if err != nil {

@@ -57,21 +57,21 @@ var syncGroups = []syncGroup{
 	{"omp_teams.c", "OpenMP: teams and target regions on the host", []string{"-fopenmp"}},
 }
 
-// syncFailing are the twins known to get the wrong verdict, with why. One that
-// gets the right one turns the test red, so that it leaves the list.
+// syncFailing are the twins known to get the wrong verdict, with the reason. If one gets
+// the right verdict, the test fails, so that it is removed from the list.
 var syncFailing = map[string]string{
 	"omp_more.c/norace_flush_forms": "at -O2 a relaxed atomic read is an ordinary load, here far from the fence after it",
 }
 
-// syncLibrary are the variables of the C library that twins race for.
+// syncLibrary are the variables of the C library that twins race on.
 var syncLibrary = map[string]string{"strtok": "olds", "localtime": "_tmbuf", "drand48": "__libc_drand48_data", "unsynced": "__gnu_internal::buf_cout"}
 
 // syncLevels are the levels of optimisation at which each twin must get the
 // right verdict.
 var syncLevels = []string{"-O0", "-O2"}
 
-// syncSeeds is how many schedules each twin is run under. A correct twin is
-// clean under each; a broken one is found under one at least.
+// syncSeeds is the number of schedules under which each twin runs. A correct twin must be
+// clean under each, and a broken one must be found under at least one.
 const syncSeeds = 3
 
 // syncPair is a pair of twins.
@@ -100,8 +100,8 @@ func syncPairs(t *testing.T, file string) []syncPair {
 
 var syncDir = filepath.Join("..", "..", "examples", "sync")
 
-// TestSyncTable runs the twins of examples/sync, one construct each, and holds
-// the verdicts against what they should be and against docs/sync-constructs.md.
+// TestSyncTable runs the twins of examples/sync, one construct each, and compares the
+// verdicts with the expected ones and with docs/sync-constructs.md.
 func TestSyncTable(t *testing.T) {
 	if !cross.Long() {
 		t.Skip("runs several hundred small programs: set HINDSIGHT_LONG=1")
@@ -163,7 +163,7 @@ type syncBuild struct {
 	level, program string
 	img            *image.Space
 	packed         recorder.PackedImage // compressed once for all runs
-	// Of a dynamically linked one:
+	// Of a dynamically linked group:
 	files   session.Files
 	objects *recorder.PackedObjects
 }
@@ -180,7 +180,7 @@ func (g syncGroup) build(t *testing.T, dir, level string, linking ...string) syn
 		compiler, args = "riscv64-linux-gnu-gfortran", []string{"-J", dir}
 	}
 	if _, err := exec.LookPath(compiler); err != nil {
-		t.Skip(err) // Fortran's compiler is no part of every toolchain
+		t.Skip(err) // not every toolchain has a Fortran compiler
 	}
 	args = append(append(args, linking...), level, "-g", "-pthread", "-o", out)
 	args = append(append(args, g.Flags...), filepath.Join(syncDir, g.File))
@@ -203,8 +203,8 @@ func (g syncGroup) build(t *testing.T, dir, level string, linking ...string) syn
 	return syncBuild{level, out, img, packed, files, new(recorder.PackedObjects)}
 }
 
-// checkTwin runs a twin at each level of optimisation and returns the verdict
-// for the table; the error says what is wrong with it.
+// checkTwin runs a twin at each level of optimisation and returns the verdict for the
+// table. The error says what is wrong with it.
 func checkTwin(ctx context.Context, builds []syncBuild, p syncPair, broken bool) (string, error) {
 	all := map[string]bool{}
 	for _, b := range builds {
@@ -224,8 +224,8 @@ func checkTwin(ctx context.Context, builds []syncBuild, p syncPair, broken bool)
 	return "race on " + strings.Join(names, ", "), nil
 }
 
-// checkTwin runs a twin under each seed until a race is found, and returns the
-// variables that are raced for.
+// checkTwin runs a twin under each seed until it finds a race, and returns the racing
+// variables.
 func (b syncBuild) checkTwin(ctx context.Context, p syncPair, broken bool) (map[string]bool, error) {
 	twin := "norace_" + p.Name
 	if broken {
@@ -266,9 +266,9 @@ func (b syncBuild) checkTwin(ctx context.Context, p syncPair, broken bool) (map[
 	return found, nil
 }
 
-// underQemu is what a correct twin prints under qemu. qemu-user itself aborts now and
-// then when several threads begin at once on a busy machine; a program that aborts
-// does so each time.
+// underQemu returns what a correct twin prints under qemu. qemu-user itself sometimes
+// aborts when several threads begin at once on a busy machine. A program that aborts does
+// so each time.
 func (b syncBuild) underQemu(ctx context.Context, twin string) (string, error) {
 	for try := 1; ; try++ {
 		out, err := exec.CommandContext(ctx, "qemu-riscv64-static", append(b.libraries(), b.program, twin)...).Output()
@@ -294,7 +294,7 @@ func runTwin(ctx context.Context, r *session.Run) (*report.Report, string, error
 	if err != nil {
 		return nil, "", err
 	}
-	// As findRaces, with the images that are there already.
+	// As findRaces, with images that are already loaded.
 	res, err := race.Analyze(ctx, replay.FromTrace(tr), race.Options{Program: done.Image, TLSSize: done.Image.TLSSize()})
 	if err != nil {
 		return nil, "", err
@@ -303,8 +303,8 @@ func runTwin(ctx context.Context, r *session.Run) (*report.Report, string, error
 	return rep, out.String(), err
 }
 
-// judgeTwin holds a report against what the twin is known to do, and notes the
-// variables of its races.
+// judgeTwin compares a report with what the twin is known to do, and notes the variables
+// of its races.
 func judgeTwin(rep *report.Report, p syncPair, broken bool, found map[string]bool) error {
 	var text bytes.Buffer
 	if err := rep.WriteText(&text, report.TextOptions{}); err != nil {
@@ -332,8 +332,8 @@ func judgeTwin(rep *report.Report, p syncPair, broken bool, found map[string]boo
 	return nil
 }
 
-// checkSyncDoc compares docs/sync-constructs.md with the verdicts, or writes it.
-// For pairs that were not run, -update keeps what the page says.
+// checkSyncDoc compares docs/sync-constructs.md with the verdicts, or writes it. For
+// pairs that did not run, -update keeps the page's text.
 func checkSyncDoc(t *testing.T, verdicts map[string]string) {
 	t.Helper()
 	file := filepath.Join("..", "..", "docs", "sync-constructs.md")
@@ -375,7 +375,7 @@ checked against their sources line by line.
 		return
 	}
 	if len(verdicts) < 2*pairs {
-		return // only some were run
+		return // only some pairs ran
 	}
 	if !bytes.Equal(old, doc.Bytes()) {
 		t.Errorf("%s is out of date; write it again with -update", file)
@@ -387,7 +387,7 @@ var (
 	syncDocRow   = regexp.MustCompile(`^\| .* \| (\w+) \| (.*) \| (.*) \|$`)
 )
 
-// syncDocVerdicts is what the page says, by name of the twin.
+// syncDocVerdicts returns the verdicts on the page, by name of the twin.
 func syncDocVerdicts(doc string) map[string]string {
 	verdicts := map[string]string{}
 	group := ""

@@ -15,20 +15,20 @@ import (
 
 var tsanTwins = flag.Bool("tsan-twins", false, "build the twins of examples/sync natively with ThreadSanitizer and compare the verdicts (make tsan-twins)")
 
-// tsanRuns is how often ThreadSanitizer runs a twin: a correct one must be clean
-// each time, a broken one reported once. Its schedules are the host's.
+// tsanRuns is how often ThreadSanitizer runs a twin. A correct twin must be clean each
+// time, and a broken one must be reported once. Its schedules are the host's.
 const tsanRuns = 8
 
-// tsanDifference says why ThreadSanitizer's verdict on twins is another one
-// than ours, which is the one that the language and the library promise.
+// tsanDifference says why ThreadSanitizer's verdict on twins differs from ours, which is
+// the one that the language and the library promise.
 type tsanDifference struct {
 	twins  *regexp.Regexp // of FILE/TWIN
 	reason string
 }
 
-// tsanDifferences explains every difference that was seen with the native gcc.
-// The sanitizer's verdict may change from run to run; an explanation that is
-// not needed is no failure.
+// tsanDifferences explains every difference that was seen with the native gcc. The
+// sanitizer's verdict may change from run to run, so an explanation that is not needed is
+// not a failure.
 var tsanDifferences = []tsanDifference{
 	because(`omp\w*\.\w+/norace_`, "libgomp is not instrumented: the sanitizer sees nothing of what teams, barriers, locks and tasks order"),
 	because(`omp\w*\.\w+/race_`, "the sanitizer compares threads, not tasks and sections: they were run by one thread, or in an order that hides it"),
@@ -59,8 +59,8 @@ func because(twins, reason string) tsanDifference {
 	return tsanDifference{regexp.MustCompile("^" + twins), reason}
 }
 
-// TestSyncTSan runs the same sources as TestSyncTable under ThreadSanitizer. A
-// difference that is not explained fails.
+// TestSyncTSan runs the sources of TestSyncTable under ThreadSanitizer. An unexplained
+// difference fails.
 func TestSyncTSan(t *testing.T) {
 	if !*tsanTwins {
 		t.Skip("runs natively for some minutes: make tsan-twins")
@@ -95,7 +95,7 @@ func (g syncGroup) buildTSan(t *testing.T, dir string) string {
 	return out
 }
 
-// compareTSan runs a twin and looks at the verdict.
+// compareTSan runs a twin and compares the verdict.
 func compareTSan(t *testing.T, program, file, twin string) {
 	broken := strings.HasPrefix(twin, "race_")
 	reported, ended := false, ""

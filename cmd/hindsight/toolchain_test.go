@@ -10,11 +10,11 @@ import (
 	"hindsight/examples/cross"
 )
 
-// sourceDir is the folder of this package; tests change the current one.
+// sourceDir is the folder of this package, because tests change the current directory.
 var sourceDir, _ = os.Getwd()
 
-// haveTool reports whether a tool is installed, and fails if not though the
-// environment says that the toolchain must be there.
+// haveTool reports whether a tool is installed. If it is not, but the environment
+// requires the toolchain, the test fails.
 func haveTool(t testing.TB, tool string) bool {
 	t.Helper()
 	_, err := exec.LookPath(tool)

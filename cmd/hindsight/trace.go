@@ -26,8 +26,8 @@ const (
 	withValues   = session.ModeWET
 )
 
-// openTrace opens a trace for an analysis. If it keeps only the schedule, the
-// program is rerun, with what again names, and recorded with what is needed.
+// openTrace opens a trace for an analysis. If the trace only has the schedule, the
+// program is rerun with the inputs that again names, and what is needed is recorded.
 func openTrace(ctx context.Context, std cli.Streams, file, needs string, again *againFlags) (*analyze.Trace, error) {
 	if again == nil {
 		again = new(againFlags)
@@ -45,7 +45,7 @@ func allowIncomplete(flags *pflag.FlagSet, allow *bool) {
 	flags.BoolVar(allow, "allow-incomplete", false, "accept a trace that contains nothing of the run, as that of an empty run")
 }
 
-// orAllowed adds to an error that --allow-incomplete avoids that it does.
+// orAllowed adds a note to an error that --allow-incomplete avoids.
 func orAllowed(err error) error {
 	if errors.Is(err, analyze.ErrNothingRecorded) {
 		return fmt.Errorf("%w (--allow-incomplete accepts it as it is)", err)
@@ -58,8 +58,8 @@ func completeTrace(*cobra.Command, []string, string) ([]string, cobra.ShellCompD
 	return []string{"hst"}, cobra.ShellCompDirectiveFilterFileExt
 }
 
-// withCommand adds to the error of a trace that holds half of a run how to make the
-// run again with both halves.
+// withCommand adds to the error of a trace with half of a run the command that records
+// both halves.
 func withCommand(t *analyze.Trace, err error) error {
 	var half *format.HalfError
 	if errors.As(err, &half) {
@@ -68,8 +68,8 @@ func withCommand(t *analyze.Trace, err error) error {
 	return err
 }
 
-// hint is the text of an error for who typed the command: the options of the
-// library are flags, and what to do next is a command.
+// hint returns the text of an error for a user of the command: options of the library
+// become flags, and the text names the next command.
 func hint(err error) string {
 	text := err.Error()
 	var option *analyze.OptionError
@@ -112,8 +112,8 @@ func flagsOf(options []string) (flags []string) {
 	return flags
 }
 
-// checkSources refuses outputs that are source files of a program, where the debug
-// information says or in dirs. "" is no output.
+// checkSources refuses outputs that are source files of the program, by the debug
+// information or in dirs. "" is not an output.
 func checkSources(program func() (*image.Space, error), dirs []string, outs ...string) error {
 	at := annotate.Sources{Dirs: dirs}
 	keep := outfile.Options{Refuse: func(old fs.FileInfo) error {

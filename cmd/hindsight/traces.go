@@ -115,7 +115,7 @@ func (f *tracesFlags) run(cmd *cobra.Command, std cli.Streams, args []string) er
 		return err
 	}
 	if job.out == "-" {
-		std.Out = std.Err // of the guest
+		std.Out = std.Err // output of the guest
 	}
 	var ended error
 	err = job.run(cmd.Context(), func(_ io.Reader, out io.Writer) error {

@@ -45,7 +45,7 @@ hindsight-run.1, …. It creates the directory if necessary.`,
 				return err
 			}
 			root := cmd.Root()
-			root.DisableAutoGenTag = true // the pages follow from the program alone
+			root.DisableAutoGenTag = true // the pages depend only on the program
 			return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "hindsight " + buildinfo.Version(), Manual: "hindsight"}, args[0])
 		},
 	}

@@ -17,12 +17,11 @@ import (
 	"hindsight/examples"
 )
 
-// BenchmarkView records runs of about 10⁹ instructions and opens their pages, as
-// a browser does: the races, the lanes, the timeline as a whole and, at each
-// deeper level, windows from all over the run. Reported: seconds for recording
-// and for each of these, milliseconds for the slowest window, the size of the
-// trace, and the resident memory of the server at its highest, also as a ratio to
-// the trace. All are processes of their own.
+// BenchmarkView records runs of about 10⁹ instructions and requests their pages as a
+// browser does: the races, the lanes, the whole timeline and, at each deeper level,
+// windows from all over the run. It reports seconds for recording and for each of these,
+// milliseconds for the slowest window, the size of the trace, and the peak resident
+// memory of the server, also as a ratio to the trace. All are separate processes.
 func BenchmarkView(b *testing.B) {
 	for _, j := range []struct {
 		name string
@@ -53,7 +52,7 @@ func BenchmarkView(b *testing.B) {
 	}
 }
 
-// viewOnce serves the page of a trace and asks for what its timeline shows.
+// viewOnce serves the page of a trace and requests what its timeline shows.
 func viewOnce(b *testing.B, trace string) {
 	b.Helper()
 	cmd := exec.CommandContext(b.Context(), os.Args[0], "view", trace)

@@ -19,8 +19,8 @@ var viewPicture = flag.String("view-picture", "", "write the README's picture of
 
 var updateView = flag.Bool("update-view", false, "write the coarse pictures of the page anew")
 
-// viewed records an example with values and returns the trace and a folder with
-// its source.
+// viewed records an example with values, and returns the trace and a folder with its
+// source.
 func viewed(t *testing.T, name string, flags ...string) (file, sources string) {
 	t.Helper()
 	text, err := examples.Source(name)
@@ -34,7 +34,7 @@ func viewed(t *testing.T, name string, flags ...string) (file, sources string) {
 	return recordValues(t, name, flags...), dir
 }
 
-// serve begins `hindsight view` and returns the address that it prints.
+// serve starts `hindsight view` and returns the address that it prints.
 func serve(t *testing.T, args ...string) string {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -59,7 +59,7 @@ func serve(t *testing.T, args ...string) string {
 	return strings.TrimSpace(line)
 }
 
-// TestViewServed looks at the bank in a browser: a race, its source, links.
+// TestViewServed opens the bank in a browser and checks a race, its source, and links.
 func TestViewServed(t *testing.T) {
 	file, sources := viewed(t, "bank")
 	b := browser.Start(t, 1200, 800)
@@ -97,8 +97,8 @@ func TestViewServed(t *testing.T) {
 	}
 }
 
-// TestViewFile holds the page in one file against its size and the loader of a
-// browser; the trace need not be there.
+// TestViewFile checks the size of the page in one file, and opens it in a browser without
+// the trace.
 func TestViewFile(t *testing.T) {
 	file, sources := viewed(t, "race_index")
 	out := filepath.Join(t.TempDir(), "page.html")
@@ -153,8 +153,8 @@ func TestViewTimeline(t *testing.T) {
 	b.Ready()
 }
 
-// TestViewSlice asks who wrote the sum of an audit and follows the answer into
-// another thread.
+// TestViewSlice asks which statement wrote the sum of an audit, and follows the answer
+// into another thread.
 func TestViewSlice(t *testing.T) {
 	file, sources := viewed(t, "bank")
 	b := browser.Start(t, 1200, 800)
@@ -163,7 +163,7 @@ func TestViewSlice(t *testing.T) {
 	if text := b.Text("tr.at .t"); !strings.HasPrefix(strings.TrimSpace(text), "sum += balance[i]") {
 		t.Fatalf("line 52 is %q", text)
 	}
-	b.Click("tr.at .action") // who wrote this?
+	b.Click("tr.at .action") // the action "who wrote this?"
 	b.Until(`location.hash.startsWith('#slice/backward/')`)
 	b.Ready()
 	b.Until(`document.querySelector('tr.begun .t')?.textContent.includes('sum += balance[i]')`)
@@ -172,7 +172,7 @@ func TestViewSlice(t *testing.T) {
 	}
 	b.Click("tr.begun .crossing")
 	b.Until(`document.querySelector('tr.at .t')?.textContent.includes('balance[')`)
-	b.Click("tr.at .action:last-child") // where does it go?
+	b.Click("tr.at .action:last-child") // the action "where does it go?"
 	b.Until(`location.hash.startsWith('#slice/forward/')`)
 	b.Ready()
 	b.Until(`document.querySelector('tr.begun')`)
@@ -181,7 +181,7 @@ func TestViewSlice(t *testing.T) {
 	b.Like(filepath.Join(sourceDir, "testdata/view/slice.png"), *updateView)
 }
 
-// TestViewPicture makes the picture of the README; see make picture.
+// TestViewPicture creates the picture of the README; see make picture.
 func TestViewPicture(t *testing.T) {
 	if *viewPicture == "" {
 		t.Skip("no -view-picture")
@@ -194,7 +194,7 @@ func TestViewPicture(t *testing.T) {
 	}
 }
 
-// TestViewImported: a run that came from elsewhere has races and no source.
+// TestViewImported checks that an imported run has races and no source.
 func TestViewImported(t *testing.T) {
 	dir := t.TempDir()
 	std, trace, page := filepath.Join(dir, "x.std"), filepath.Join(dir, "x.hst"), filepath.Join(dir, "x.html")
@@ -209,7 +209,7 @@ func TestViewImported(t *testing.T) {
 	}
 }
 
-// TestViewGone: bad input is one error, and status 2.
+// TestViewGone checks that bad input leads to one error and status 2.
 func TestViewGone(t *testing.T) {
 	status, _, said := quietly("view", "-o", filepath.Join(t.TempDir(), "x.html"), "none.hst")
 	if status != exitError || strings.Count(said, "\n") != 1 {

@@ -67,8 +67,8 @@ where they differ and writes nothing.`,
 	return cmd
 }
 
-// build reruns the program and writes the new trace. It returns a line that says
-// what was written.
+// build reruns the program and writes the new trace. It returns a line about what was
+// written.
 func (f *wetFlags) build(ctx context.Context, std cli.Streams, file string) (string, error) {
 	if f.window.To != 0 && f.window.To <= f.window.From {
 		return "", fmt.Errorf("--from %d --to %d: want --from below --to", f.window.From, f.window.To)

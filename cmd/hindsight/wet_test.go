@@ -16,7 +16,7 @@ import (
 	"hindsight/wet"
 )
 
-// program writes an example's executable into a folder.
+// program writes an example's executable to a folder.
 func program(t *testing.T, name string) string {
 	t.Helper()
 	elf, err := examples.ELF(name)
@@ -30,15 +30,15 @@ func program(t *testing.T, name string) string {
 	return file
 }
 
-// quietly runs a command whose status does not matter, and returns what it said.
+// quietly runs a command whose status does not matter, and returns its output.
 func quietly(args ...string) (status int, stdout, stderr string) {
 	var out, err bytes.Buffer
 	status = run(args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &err})
 	return status, out.String(), err.String()
 }
 
-// TestWetAgain: a whole execution trace that is built by making the run again is
-// the one that was recorded directly, however the run was made.
+// TestWetAgain checks that a whole execution trace that is built in a rerun equals the
+// one that is recorded directly, however the run was recorded.
 func TestWetAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		program string
@@ -88,8 +88,8 @@ func TestWetAgain(t *testing.T) {
 	}
 }
 
-// TestWetOtherRun: a second run that differs is an error that leaves
-// no file, whether blocks or only steps can be compared.
+// TestWetOtherRun checks that a rerun that differs is an error and leaves no file,
+// whether blocks or only steps can be compared.
 func TestWetOtherRun(t *testing.T) {
 	file, dir := program(t, "bank"), t.TempDir()
 	one, two, longer := filepath.Join(dir, "one.hst"), filepath.Join(dir, "two.hst"), filepath.Join(dir, "longer.hst")
@@ -121,9 +121,8 @@ func TestWetOtherRun(t *testing.T) {
 	}
 }
 
-// TestWetWindow holds the graph of a part of a run against that of all of it:
-// what a thread executed in the window it executed there too, with the same
-// values.
+// TestWetWindow compares the graph of a part of a run with that of the whole run: what a
+// thread executed in the window must be there too, with the same values.
 func TestWetWindow(t *testing.T) {
 	file, dir := program(t, "bank"), t.TempDir()
 	plain, whole, part := filepath.Join(dir, "plain.hst"), filepath.Join(dir, "whole.hst"), filepath.Join(dir, "part.hst")
@@ -162,8 +161,8 @@ func openGraph(t *testing.T, file string) *wet.Graph {
 	return g
 }
 
-// valuesOf is all instructions of a thread with their values, in order; what
-// happened outside is left out.
+// valuesOf returns all instructions of a thread with their values, in order, without what
+// happened outside.
 func valuesOf(t *testing.T, g *wet.Graph, th event.ThreadID) string {
 	t.Helper()
 	var b bytes.Buffer

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cpuTime is the processor time, user and system, that this process has used.
+// cpuTime returns the processor time, user and system, that this process has used.
 func cpuTime() (time.Duration, bool) {
 	var ru syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &ru) != nil {

@@ -11,7 +11,7 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})) }
 
-// run is the whole program: it returns the exit status.
+// run returns the whole program: it returns the exit status.
 func run(args []string, std cli.Streams) int {
 	return cli.Run(args, std, cli.Program{Name: "papertables", Root: newRoot})
 }

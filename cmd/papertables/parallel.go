@@ -247,7 +247,7 @@ func (c *comparison) traceSizes(file string, raw *rawData, control bool) (s cdr.
 	return s, err
 }
 
-// packedSize is what a rival makes of files, one after the other.
+// packedSize returns what a rival makes of files, one after the other.
 func (c *comparison) packedSize(ctx context.Context, r *rival, files []string) (float64, error) {
 	var readers []io.Reader
 	for _, name := range files {

@@ -38,11 +38,11 @@ type flowRun struct {
 	insts     uint64
 }
 
-// bitBytes is the size of the bit trace.
+// bitBytes returns the size of the bit trace.
 func (r *flowRun) bitBytes() float64 { return float64(r.branches) / 8 }
 
-// pathBytes is the size of the trace of acyclic paths: two bytes each, as in
-// the paper, or four where they do not do.
+// pathBytes returns the size of the trace of acyclic paths: two bytes each, as in the
+// paper, or four where they do not do.
 func (r *flowRun) pathBytes() float64 {
 	if r.distinct > 1<<16 {
 		return 4 * float64(r.instances)
@@ -173,7 +173,7 @@ func (r *flowRun) wpp() (cost flowCost, err error) {
 	return cost, nil
 }
 
-// ratio is the compression of the bit trace.
+// ratio returns the compression of the bit trace.
 func (r *flowRun) ratio(bytes int) float64 { return r.bitBytes() / float64(bytes) }
 
 // contexts measures the paper's predictor with every pair of even history
@@ -277,7 +277,7 @@ func (c *comparison) arithmeticRows(ctx context.Context, r *flowRun, tables []*t
 	return [3]float64{r.ratio(seven.bytes) / wppRatio, faster, r.ratio(ours.bytes) / wppRatio}, nil
 }
 
-// each is the nanoseconds that seconds are over so many megabytes with so many
+// each returns the nanoseconds that seconds are over so many megabytes with so many
 // things a byte; NaN for what is no number.
 func each(seconds, megabytes string, things float64) float64 {
 	s, err := strconv.ParseFloat(seconds, 64)
@@ -288,7 +288,7 @@ func each(seconds, megabytes string, things float64) float64 {
 	return s * 1e9 / (mb * mega * things)
 }
 
-// framing is what streams of a run take before anything is in them: header,
+// framing returns what streams of a run take before anything is in them: header,
 // checksums, index. Grammars have none of that.
 func (r *flowRun) framing(o app.Options) (int, error) {
 	var out bytes.Buffer
@@ -353,7 +353,7 @@ func timesTable() *table {
 	}
 }
 
-// flows are the programs whose control flow is compared.
+// flows returns the programs whose control flow is compared.
 func (c *comparison) flows() []string {
 	return slices.Concat(c.kernels, c.workloads)
 }

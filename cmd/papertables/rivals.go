@@ -46,7 +46,7 @@ func zstdRival(flags ...string) rival {
 	}
 }
 
-// packRival is a codec of this program.
+// packRival returns a codec of this program.
 func packRival(name, codec string, flags codecs.Options) rival {
 	return rival{name: name, codec: codec, flags: flags}
 }

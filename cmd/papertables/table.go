@@ -68,10 +68,10 @@ func above(ours, paper float64) string {
 	return "below"
 }
 
-// percent is a part of a whole; NaN for nothing of nothing.
+// percent returns a part of a whole; NaN for nothing of nothing.
 func percent(part int64, whole uint64) float64 { return 100 * float64(part) / float64(whole) }
 
-// geoMean is the geometric mean of what is a number.
+// geoMean returns the geometric mean of what is a number.
 func geoMean(values []float64) float64 {
 	values = slices.DeleteFunc(slices.Clone(values), math.IsNaN)
 	var sum float64

@@ -266,7 +266,7 @@ func (c *comparison) versions(ctx context.Context) []string {
 	return names
 }
 
-// processorName is what the system calls the processor.
+// processorName returns what the system calls the processor.
 func processorName() string {
 	data, err := os.ReadFile("/proc/cpuinfo")
 	if err == nil {

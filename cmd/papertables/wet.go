@@ -215,8 +215,8 @@ func resetPeak() {
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // elsewhere peakMemory knows nothing
 }
 
-// peakMemory is the peak resident memory of the process in bytes; 0 if
-// the system does not tell.
+// peakMemory returns the peak resident memory of the process in bytes; 0 if the system
+// does not tell.
 func peakMemory() int64 {
 	data, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -545,7 +545,7 @@ func randomInstance(g *wet.Graph, rng *rand.Rand) (wet.Instance, bool) {
 	return wet.Instance{}, false
 }
 
-// ratio is a / b; NaN when nobody knows.
+// ratio returns a / b; NaN when nobody knows.
 func ratio(a, b float64) float64 {
 	if b == 0 {
 		return math.NaN()

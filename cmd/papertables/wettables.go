@@ -116,7 +116,7 @@ func wetFlowTable(all []*wetMeasured) *table {
 	return t
 }
 
-// seconds is a time; NaN when it was not measured.
+// seconds returns a time; NaN when it was not measured.
 func (q *wetQueries) seconds(t float64) float64 {
 	if !q.known {
 		return math.NaN()

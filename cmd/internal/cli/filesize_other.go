@@ -2,5 +2,5 @@
 
 package cli
 
-// tellFileSize has nothing to do: there is no such signal.
+// tellFileSize does nothing, because there is no such signal.
 func tellFileSize() {}

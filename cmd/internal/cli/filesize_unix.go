@@ -7,6 +7,6 @@ import (
 	"syscall"
 )
 
-// tellFileSize makes a limit on the size of files an error of the write, which
-// is reported like a full disk, and not a signal that ends the process.
+// tellFileSize turns an exceeded limit on the size of files into an error of the write.
+// The error is reported like a full disk, and no signal ends the process.
 func tellFileSize() { signal.Ignore(syscall.SIGXFSZ) }

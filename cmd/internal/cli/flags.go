@@ -16,16 +16,16 @@ func CheckFormat(format string, known ...string) error {
 	return fmt.Errorf("--format %q: want %s", format, strings.Join(known, " or "))
 }
 
-// CompleteDir completes the value of a flag by folders.
+// CompleteDir completes the value of a flag by directories.
 func CompleteDir(cmd *cobra.Command, flag string) {
 	if err := cmd.MarkFlagDirname(flag); err != nil {
-		panic(err) // no such flag: a mistake in this package
+		panic(err) // no such flag, which is a mistake of the caller
 	}
 }
 
-// Complete offers the values of a flag to the shell.
+// Complete sets the values that the shell offers for a flag.
 func Complete(cmd *cobra.Command, flag string, values ...string) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic(err) // no such flag: a mistake in this package
+		panic(err) // no such flag, which is a mistake of the caller
 	}
 }

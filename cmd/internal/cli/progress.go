@@ -25,8 +25,8 @@ const (
 	progressEvery = 200 * time.Millisecond
 )
 
-// NewProgress returns a Progress for total steps; 0: the number is not known. It returns
-// nil if w is not a terminal.
+// NewProgress returns a Progress for total steps, or for an unknown number if total is 0.
+// It returns nil if w is not a terminal.
 func NewProgress(w io.Writer, what string, total uint64) *Progress {
 	if !IsTerminal(w) {
 		return nil
@@ -60,7 +60,7 @@ func (p *Progress) End() {
 	}
 }
 
-// Waiting shows on a terminal that something takes long, until done is called.
+// Waiting shows on a terminal, until done is called, that something takes long.
 func Waiting(w io.Writer, what string) (done func()) {
 	if !IsTerminal(w) {
 		return func() {}

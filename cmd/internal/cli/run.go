@@ -26,7 +26,7 @@ const (
 // fatalSignal is what a shell adds to the number of the signal that ended a process.
 const fatalSignal = 128
 
-// ExitStatus is an error that only carries the status to end with.
+// ExitStatus is an error that only has the exit status.
 type ExitStatus int
 
 func (s ExitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
@@ -35,21 +35,22 @@ func (s ExitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)
 type Program struct {
 	Name string
 	Root func(Streams) *cobra.Command
-	// Failed is the status after an error of a command, which is nil if none
+	// Failed returns the status after an error of a command. The command is nil if none
 	// was found. A nil Failed means [ExitError].
 	Failed func(*cobra.Command) int
-	// Hint is the text of an error, with what the user may do; nil: as it is.
+	// Hint returns the text of an error, with what the user can do. A nil Hint means the
+	// plain text.
 	Hint func(error) string
-	// Abandon says of a command that it writes nothing which has to be closed
-	// well, so that it may be left where it is; nil: none may.
+	// Abandon reports whether a command writes nothing that must be closed properly, so
+	// that it may be abandoned. A nil Abandon means that none may.
 	Abandon func(*cobra.Command) bool
 }
 
 // Run runs the program with its arguments and returns the exit status.
 func Run(args []string, std Streams, p Program) int {
 	tellFileSize()
-	// Writing to a closed pipe is an error and not a signal. So a recording continues to
-	// its end, and a lost report is not a success.
+	// Writing to a closed pipe is an error and not a signal, so that a recording
+	// continues to its end and a lost report is not a success.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := untilSignal(context.Background(), endSignals()...)
 	var over atomic.Bool
@@ -87,25 +88,25 @@ func Run(args []string, std Streams, p Program) int {
 	}
 	if lost := out.failure(); lost != nil {
 		fmt.Fprintf(std.Err, "%s: %v\n", p.Name, lost)
-		if failed == ExitError || status == 0 { // else the guest saw it and said so
+		if failed == ExitError || status == 0 { // otherwise the guest got the signal too, and its status says so
 			return failed
 		}
 	}
 	return int(status)
 }
 
-// WrapHelp makes the help of a command and of its subcommands wrap the
-// descriptions of flags at 80 columns.
+// WrapHelp wraps the descriptions of flags in the help of a command and of its
+// subcommands at 80 columns.
 func WrapHelp(root *cobra.Command) {
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", "Flags.FlagUsagesWrapped 80 "))
 }
 
-// commandGrace is how long an interrupted command may continue: a block of a trace is
-// decoded and a page of memory merged in one go.
+// commandGrace is how long an interrupted command may continue, because decoding a block
+// of a trace and merging a page of memory are not interrupted.
 const commandGrace = 900 * time.Millisecond
 
-// execute runs a command. One that has nothing to close well is not waited for
-// when it is interrupted and does not end.
+// execute runs a command. If the command has nothing to close properly and is
+// interrupted, execute does not wait for its end.
 func (p *Program) execute(ctx context.Context, root *cobra.Command, args []string) (*cobra.Command, error) {
 	cmd, _, err := root.Find(args)
 	if err != nil || p.Abandon == nil || !p.Abandon(cmd) {
@@ -129,8 +130,8 @@ func (p *Program) execute(ctx context.Context, root *cobra.Command, args []strin
 	}
 }
 
-// endSignals are the signals after which a command finishes early. Who ignores
-// SIGHUP for its children (nohup) means that they go on.
+// endSignals are the signals after which a command finishes early. If SIGHUP is ignored
+// (nohup), it is not one of them.
 func endSignals() []os.Signal {
 	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -139,13 +140,13 @@ func endSignals() []os.Signal {
 	return list
 }
 
-// signalled is why a context ended: a signal came.
+// signalled is the cause of a context that a signal ended.
 type signalled struct{ number syscall.Signal }
 
 func (s signalled) Error() string { return s.number.String() }
 
-// untilSignal is a context that ends when one of the signals comes. After stop, they
-// do what they do to any process.
+// untilSignal returns a context that ends when one of the signals arrives. After stop,
+// the signals have their default effect.
 func untilSignal(parent context.Context, list ...os.Signal) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	came := make(chan os.Signal, 1)
@@ -164,8 +165,8 @@ func untilSignal(parent context.Context, list ...os.Signal) (ctx context.Context
 	}
 }
 
-// Interrupted is the status of a command whose context has ended: 128 and the number
-// of the signal, as a shell has it.
+// Interrupted returns the status of a command whose context has ended: 128 plus the
+// number of the signal, as in a shell.
 func Interrupted(ctx context.Context) ExitStatus {
 	if by, ok := errors.AsType[signalled](context.Cause(ctx)); ok && by.number != 0 {
 		return ExitStatus(fatalSignal + int(by.number))

@@ -21,8 +21,8 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
-// WriteTo calls write with the file of that name, or with standard output when it is "".
-// The file is either complete or absent, and is none of the inputs.
+// WriteTo calls write with the file of that name, or with standard output if the name is
+// "". The file is either complete or absent, and must not be one of the inputs.
 func (s Streams) WriteTo(ctx context.Context, file string, write func(io.Writer) error, inputs ...string) error {
 	if file == "" {
 		return write(s.Out)
@@ -30,7 +30,8 @@ func (s Streams) WriteTo(ctx context.Context, file string, write func(io.Writer)
 	return outfile.Write(ctx, file, s.Besides(inputs...), write)
 }
 
-// Besides returns what an output file must not be: these files and the standard streams.
+// Besides returns the files that an output must not be: these files and the standard
+// streams.
 func (s Streams) Besides(inputs ...string) outfile.Options {
 	return outfile.Options{Inputs: inputs, Streams: []any{s.In, s.Out, s.Err}}
 }
@@ -60,8 +61,8 @@ func (r *reliable) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Stat describes the file that the stream is, for those who must not write into
-// it otherwise; an error when it is no file.
+// Stat describes the file of the stream, so that commands do not overwrite it. It returns
+// an error if the stream is not a file.
 func (r *reliable) Stat() (fs.FileInfo, error) {
 	if f, ok := r.w.(*os.File); ok {
 		return f.Stat()
@@ -69,17 +70,17 @@ func (r *reliable) Stat() (fs.FileInfo, error) {
 	return nil, errors.ErrUnsupported
 }
 
-// failure is the first error of a write.
+// failure returns the first error of a write.
 func (r *reliable) failure() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.err
 }
 
-// errClosed is the error of a write to a stream that the process was started without.
+// errClosed is the error of a write to a stream that was closed when the process started.
 var errClosed = errors.New("closed; to discard what is written, write to " + os.DevNull)
 
-// cause leaves out the name that the process has for a standard stream.
+// cause returns an error without the name that the process has for a standard stream.
 func cause(err error) error {
 	var path *os.PathError
 	if errors.As(err, &path) {
@@ -103,8 +104,8 @@ func IsTerminal(w io.Writer) bool {
 	return term.IsTerminal(int(f.Fd()))
 }
 
-// File is the file of a standard stream, for a program that is to have it as it is;
-// false when the stream is none.
+// File returns the file of a standard stream, for a program that needs the file itself.
+// ok is false if the stream is not a file.
 func File(w io.Writer) (*os.File, bool) {
 	if r, ok := w.(*reliable); ok {
 		w = r.w

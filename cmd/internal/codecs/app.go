@@ -37,12 +37,12 @@ func encodeAPP(w io.Writer, f *Options) (io.WriteCloser, map[string]string, erro
 	return z, map[string]string{"profile": f.Profile}, err
 }
 
-// runShell is a program's control flow as a simulator or tracer sees it, which
-// learns of a leader only by a jump to it: blocks that nothing but falling out
-// of them leaves are one with the block after.
+// runShell is a program's control flow as a simulator or tracer sees it. Such a tool
+// notices a leader only if control jumps to it, so a block that is only entered by
+// falling through is part of the previous block.
 type runShell struct{ format.Shell }
 
-// Block is app.Shell.
+// Block implements app.Shell.
 func (s runShell) Block(pc uint64) (app.Block, bool) {
 	out, ok := s.Shell.Block(pc)
 	for insts := uint32(0); ok; {
@@ -63,11 +63,11 @@ func (s runShell) Block(pc uint64) (app.Block, bool) {
 	return out, ok
 }
 
-// maxRunInsts bounds the instructions of such a run.
+// maxRunInsts limits the instructions of such a combined block.
 const maxRunInsts = 64
 
-// noShell knows no program.
+// noShell is the shell of an unknown program.
 type noShell struct{}
 
-// Block is app.Shell.
+// Block implements app.Shell.
 func (noShell) Block(uint64) (app.Block, bool) { return app.Block{}, false }

@@ -22,7 +22,7 @@ import (
 	"hindsight/tracefmt/vpc3"
 )
 
-// Options are what codecs look at, each at some of them; see [Codec.Flags].
+// Options are the options of all codecs. Each codec uses some of them; see [Codec.Flags].
 type Options struct {
 	Format  string // of the trace: raw or lackey
 	Profile string // vpc3: set of predictors; app: paper or improved
@@ -37,15 +37,15 @@ type Options struct {
 type Codec struct {
 	Name  string
 	About string // a line for people
-	// Flags names the options that mean something to it.
+	// Flags are the names of the options that the codec uses.
 	Flags []string
-	// Encode starts compressing. The parameters that it returns go into the
-	// head of the container, for people; the streams describe themselves.
+	// Encode starts compressing. The returned parameters are stored in the head of the
+	// container for people. The streams describe themselves.
 	Encode func(io.Writer, *Options) (io.WriteCloser, map[string]string, error)
 	Decode func(io.Reader) (io.ReadCloser, error)
 }
 
-// All returns the codecs, in the order in which help lists them.
+// All returns the codecs in the order of the help text.
 func All() []Codec {
 	return []Codec{
 		{
@@ -111,7 +111,7 @@ func Find(name string) (Codec, error) {
 	return all[i], nil
 }
 
-// Names are the names of all codecs.
+// Names returns the names of all codecs.
 func Names() []string {
 	var names []string
 	for _, c := range All() {
@@ -142,7 +142,7 @@ func encodeSequitur(w io.Writer, f *Options) (io.WriteCloser, map[string]string,
 	return z, map[string]string{"columns": strings.Trim(strings.ReplaceAll(fmt.Sprint(f.Columns), " ", "+"), "[]")}, err
 }
 
-// EncodeZstd starts Zstandard of one goroutine.
+// EncodeZstd starts Zstandard in one goroutine.
 func EncodeZstd(w io.Writer, f *Options) (io.WriteCloser, map[string]string, error) {
 	level := zstd.SpeedBestCompression
 	if f.Level != 0 {
@@ -160,8 +160,8 @@ func decodeZstd(r io.Reader) (io.ReadCloser, error) {
 	return z.IOReadCloser(), nil
 }
 
-// Textual puts the translation of lackey's text before a codec, when the trace
-// is such text.
+// Textual adds the translation of lackey's text in front of a codec, if the trace is such
+// text.
 func Textual(format string, w io.WriteCloser) io.WriteCloser {
 	if format != "lackey" {
 		return w

@@ -10,7 +10,7 @@ import (
 
 func newLackeyEncoder(w io.Writer) *rawtrace.LackeyEncoder { return rawtrace.NewLackeyEncoder(w) }
 
-// lackeyWriter takes lackey's text and hands records to a codec.
+// lackeyWriter translates lackey's text to records for a codec.
 type lackeyWriter struct {
 	encoder *rawtrace.LackeyEncoder
 	codec   io.WriteCloser
@@ -25,7 +25,7 @@ func (w lackeyWriter) Close() error {
 	return w.codec.Close()
 }
 
-// lackeyReader reads lackey's text from the records of a codec.
+// lackeyReader translates the records of a codec to lackey's text.
 type lackeyReader struct {
 	codec   io.ReadCloser
 	decoder *rawtrace.LackeyDecoder

@@ -35,15 +35,15 @@ const (
 	version = 1
 
 	maxColumns = 16
-	// Limits of a chunk, which bound the memory of both sides.
+	// Limits of a chunk, which limit the memory of both sides.
 	maxSymbols = 1 << 21
 	maxValues  = 1 << 20
 	maxGrammar = 16 << 20
 	maxRecords = 1 << 40
 )
 
-// CheckColumns says what is wrong with the widths of columns: there are 1 to
-// 16 of them, of 1 to 8 bytes each.
+// CheckColumns returns an error if the widths of columns are invalid. There must be 1 to
+// 16 columns of 1 to 8 bytes each.
 func CheckColumns(widths []int) error {
 	if len(widths) == 0 || len(widths) > maxColumns {
 		return fmt.Errorf("sequitur: %d columns, want 1 to %d", len(widths), maxColumns)
@@ -63,8 +63,7 @@ type column struct {
 	values  []uint64
 }
 
-// Writer compresses a trace. Close must be called; it leaves the underlying
-// writer open.
+// Writer compresses a trace. Close must be called. It leaves the underlying writer open.
 type Writer struct {
 	enc     *zstd.Encoder
 	columns []column
@@ -96,7 +95,7 @@ func NewWriter(w io.Writer, widths []int) (*Writer, error) {
 	return z, err
 }
 
-// Write takes any stretch of the trace.
+// Write takes the next piece of the trace, of any length.
 func (z *Writer) Write(p []byte) (int, error) {
 	if z.err != nil {
 		return 0, z.err
@@ -180,15 +179,16 @@ func (z *Writer) Close() error {
 	return z.enc.Close()
 }
 
-// Reader decompresses a trace as it is read: of a chunk, the grammars are held
-// and walked by cursors, never expanded. Bad input returns a *wire.CorruptError.
+// Reader decompresses a trace as it is read. It holds the grammars of a chunk and walks
+// them with cursors, without expanding them. For bad input the error is a
+// *wire.CorruptError.
 type Reader struct {
 	wire.Stream
 	dec     *zstd.Decoder
 	in      *wire.Reader
 	columns []readColumn
 	size    int
-	records uint64 // of the chunk still to come
+	records uint64 // remaining records of the chunk
 	buf     []byte
 	ended   bool
 }

@@ -6,8 +6,8 @@ import (
 	"hindsight/wpp/cfg"
 )
 
-// Paths takes a sequence of basic blocks apart into acyclic paths, as "Whole
-// Program Paths" does, and numbers the paths in order of first appearance.
+// Paths divides a sequence of basic blocks into acyclic paths, as "Whole Program Paths"
+// does, and numbers the paths in order of first appearance.
 type Paths struct {
 	program *cfg.Program
 	steps   cfg.Steps
@@ -26,11 +26,11 @@ func NewPaths(p *cfg.Program) *Paths {
 	return &Paths{program: p, blocks: map[uint64]*block{}, ids: map[cfg.Path]wpp.Terminal{}}
 }
 
-// Len is the number of different paths so far.
+// Len returns the number of different paths so far.
 func (p *Paths) Len() int { return len(p.ids) }
 
-// Of returns the paths of a thread, and how many conditional branches are among
-// its blocks that another follows.
+// Of returns the paths of a thread, and the number of its conditional branches that
+// another block follows.
 func (p *Paths) Of(pcs []uint64) (terms []wpp.Terminal, branches int) {
 	var follow cfg.Follower
 	for i, pc := range pcs {

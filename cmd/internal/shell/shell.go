@@ -20,7 +20,7 @@ type Shell struct {
 // New makes the shell of a program.
 func New(p *cfg.Program) Shell { return Shell{format.Shell{Program: p}, p} }
 
-// Block is app.Shell: what is known of the basic block that begins at pc.
+// Block implements app.Shell: it describes the basic block that begins at pc.
 func (s Shell) Block(pc uint64) (app.Block, bool) {
 	b, ok := s.Shell.Block(pc)
 	if ok {

@@ -21,11 +21,11 @@ import (
 	"hindsight/wpp/cfg"
 )
 
-// recorded is a run of an example: its control flow as CDR, and taken apart.
+// recorded is a run of an example: its control flow as CDR, and as blocks.
 type recorded struct {
 	trace   *cdr.Trace
 	program *cfg.Program
-	threads [][]uint64 // the blocks that each ran
+	threads [][]uint64 // the blocks that each thread ran
 	blocks  int
 }
 
@@ -66,7 +66,7 @@ func record(t testing.TB, name string, args []string) *recorded {
 	return r
 }
 
-// encode writes a thread's stream.
+// encode returns a thread's stream.
 func encode(t testing.TB, w io.Writer, s app.Shell, o app.Options, pcs []uint64) app.Stats {
 	t.Helper()
 	e, err := app.NewEncoder(w, s, o)
@@ -84,7 +84,7 @@ func encode(t testing.TB, w io.Writer, s app.Shell, o app.Options, pcs []uint64)
 	return e.Stats()
 }
 
-// sameBlocks plays a stream back.
+// sameBlocks replays a stream and compares the blocks.
 func sameBlocks(t testing.TB, d *app.Decoder, err error, want []uint64) {
 	t.Helper()
 	if err != nil {
@@ -102,7 +102,7 @@ func sameBlocks(t testing.TB, d *app.Decoder, err error, want []uint64) {
 	}
 }
 
-// TestPlayback plays the control flow of real threads back, exactly.
+// TestPlayback replays the control flow of real threads, which must be exact.
 func TestPlayback(t *testing.T) {
 	names := []string{"bank", "lu", "water", "mp3d"}
 	if !cross.Long() {
@@ -146,8 +146,8 @@ func TestPlayback(t *testing.T) {
 	}
 }
 
-// TestChosenFunctions records one function of a program: what is played back is
-// the blocks of that function.
+// TestChosenFunctions records one function of a program. The replay must return the
+// blocks of that function.
 func TestChosenFunctions(t *testing.T) {
 	p, _ := examples.Lookup("bank")
 	r := record(t, "bank", p.Args)
@@ -177,8 +177,8 @@ func TestChosenFunctions(t *testing.T) {
 	}
 }
 
-// paperArgs are the arguments of an example for measuring: the papers' input
-// with 4 threads, or what it has.
+// paperArgs returns the arguments of an example for measurements: the papers' input with
+// 4 threads, or the default.
 func paperArgs(t testing.TB, name string) []string {
 	t.Helper()
 	p, ok := examples.Lookup(name)
@@ -191,10 +191,10 @@ func paperArgs(t testing.TB, name string) []string {
 	return append(slices.Clone(p.PaperArgs), "-p", "4")
 }
 
-// BenchmarkAPP records the control flow of kernels with 4 threads as arithmetic
-// program paths and plays it back. Reported: bits a branch and compression of
-// the branch bits; size against the control blocks of the same run as CDR;
-// million blocks a second each way.
+// BenchmarkAPP records the control flow of kernels with 4 threads as arithmetic program
+// paths and replays it. It reports bits per branch and the compression of the branch
+// bits, the size relative to the control blocks of the same run as CDR, and million
+// blocks per second in each direction.
 func BenchmarkAPP(b *testing.B) {
 	checkpoints := app.Improved()
 	checkpoints.Checkpoint = 1 << 18

@@ -8,10 +8,10 @@ import (
 	"hindsight/wpp"
 )
 
-// BenchmarkWPP compresses the acyclic paths of the same threads as BenchmarkAPP
-// by Sequitur: whole program paths, as the tables of "Arithmetic Program Paths"
-// compare them. The time is Sequitur's alone. Terminals are numbers of paths
-// here, and what they stand for is not counted. Ratio is of the branch bits.
+// BenchmarkWPP compresses the acyclic paths of the threads of BenchmarkAPP by Sequitur,
+// as whole program paths, for the comparison in the tables of "Arithmetic Program Paths".
+// The time is Sequitur's alone. Terminals are numbers of paths, and the table of paths is
+// not counted. The ratio is that of the branch bits.
 func BenchmarkWPP(b *testing.B) {
 	for _, name := range []string{"fft", "lu", "mp3d", "water", "sor", "bank"} {
 		b.Run("program="+name, func(b *testing.B) {
