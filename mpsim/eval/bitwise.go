@@ -6,8 +6,8 @@ import (
 	"hindsight/mpsim/rv"
 )
 
-// What follows goes by the manual's pseudo code, bit by bit, and shares nothing
-// with the simulator: the two are held against each other.
+// The following functions implement the manual's pseudocode, bit by bit. They share nothing
+// with the simulator, so that the two can be compared.
 
 const xlen = 64
 
@@ -103,7 +103,7 @@ func rotate(op rv.Op, a, b uint64) uint64 {
 	return r
 }
 
-// carryless is clmul and its kin, as their pseudo code has them.
+// carryless computes clmul and related operations, following their pseudocode.
 func carryless(op rv.Op, a, b uint64) uint64 {
 	var out uint64
 	for i := range xlen {
@@ -124,7 +124,7 @@ func carryless(op rv.Op, a, b uint64) uint64 {
 	return out
 }
 
-// unary computes those on one register.
+// unary computes the operations on one register.
 func unary(op rv.Op, a uint64) (uint64, bool) {
 	switch op {
 	case rv.OpCLZ, rv.OpCLZW:

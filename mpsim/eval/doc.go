@@ -1,11 +1,11 @@
-// Package eval computes single RV64GC instructions: what an instruction writes
-// to its destination register, which memory it accesses, what it stores and
-// where it jumps, each from the values of its operands alone.
+// Package eval computes single RV64GC instructions from the values of their operands: what
+// an instruction writes to its destination register, which memory it accesses, what it
+// stores and where it jumps.
 //
-// It has no state. The simulator does not use it (its own loop works in place
-// on the registers of a hart); it is for clients that have recorded operands
-// and need the result again, for example to check whether a slice is sufficient
-// for the value that it ends in.
+// It has no state. The simulator does not use it, because its own loop works in place on
+// the registers of a hart. It is for clients that have recorded operands and need the
+// result again, for example to check whether a slice is sufficient for the value at its
+// end.
 //
 // The operations follow "The RISC-V Instruction Set Manual, Volume I"
 // (20191213): chapters 2 and 5 for integers, 7 for multiplication and division,

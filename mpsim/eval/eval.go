@@ -4,23 +4,21 @@ import (
 	"hindsight/mpsim/rv"
 )
 
-// Operands is what an instruction works on. Fields that it does not use are
-// ignored.
+// Operands holds the operands of an instruction. Fields that it does not use are ignored.
 type Operands struct {
 	PC uint64 // address of the instruction
-	// Rs1, Rs2 and Rs3 are the whole 64-bit registers, integer or
-	// floating-point as the instruction has them. Those of x0 count as 0
-	// whatever is here.
+	// Rs1, Rs2 and Rs3 are the whole 64-bit registers, integer or floating-point as the
+	// instruction requires. x0 counts as 0 regardless of the field.
 	Rs1, Rs2, Rs3 uint64
-	// Mem is what memory holds at the address accessed: the bytes, little-endian,
-	// in the low bits; what is above the size of the access is ignored.
+	// Mem is the content of memory at the address accessed: the bytes, little-endian, in
+	// the low bits. Bits above the size of the access are ignored.
 	Mem uint64
-	// Mode is the rounding mode of fcsr (fpu.RNE … fpu.RMM), for the instructions
-	// that name none.
+	// Mode is the rounding mode in fcsr (fpu.RNE … fpu.RMM), for instructions that do not
+	// specify one.
 	Mode uint8
 }
 
-// settle puts 0 in place of x0.
+// settle replaces the values of x0 by 0.
 func (o *Operands) settle(i rv.Inst) {
 	uses := i.Uses().Regs
 	clear := func(v *uint64, r uint8) {
@@ -32,11 +30,10 @@ func (o *Operands) settle(i rv.Inst) {
 	clear(&o.Rs2, i.Rs2)
 }
 
-// Result is what the instruction leaves in its destination register. ok is
-// false when it has none (x0 is none), when its rounding mode is reserved, and
-// when operands do not decide: a store-conditional, which depends on a
-// reservation, the operations on control and status registers, and an
-// environment call.
+// Result returns what the instruction writes to its destination register. ok is false if
+// there is none (x0 does not count), if its rounding mode is reserved, and if the operands
+// do not determine it: for a store-conditional, which depends on a reservation, for
+// operations on control and status registers, and for an environment call.
 func Result(i rv.Inst, o Operands) (v uint64, ok bool) {
 	if i.Defs().Regs == 0 {
 		return 0, false

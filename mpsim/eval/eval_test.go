@@ -16,14 +16,14 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// A record of a test: operands, and what the machine made of them.
+// Offsets in the record of a test: operands, and what the machine computed from them.
 const (
 	atRs1   = 8 * iota
 	atRs2   //
 	atRs3   //
 	atMem   // the doubleword that the instruction accesses
 	atMode  // fcsr
-	atOld   // what rd held
+	atOld   // previous content of rd
 	atX     // rd, if integer
 	atF     // rd, if floating-point
 	recSize //
@@ -35,14 +35,14 @@ const (
 	base              = 30
 )
 
-// one is an instruction with operands. mem is at the address that rs1 holds.
+// one is an instruction with operands. mem is at the address in rs1.
 type one struct {
 	inst rv.Inst
 	ops  eval.Operands
 	addr uint64
 }
 
-// value is a random operand, often at an edge, integer or floating-point.
+// value returns a random operand, often an edge case, integer or floating-point.
 func value(rng *rand.Rand) uint64 {
 	edges := []uint64{0, 1, math.MaxUint64, 1 << 63, math.MaxInt64, 1 << 31, math.MaxInt32, 1<<64 - 1<<31, 63, 32, math.MaxUint32}
 	floats := []float64{0, math.Copysign(0, -1), 1, -1.5, math.Inf(1), math.Inf(-1), math.NaN(), 5e-324, 0x1p-1022, math.MaxFloat64, 0.1, 1e10, -2147483648.5, 9.3e18, 2.5, 3.5}
@@ -61,11 +61,11 @@ func value(rng *rand.Rand) uint64 {
 	return rng.Uint64()
 }
 
-// random makes an instruction of op with fixed or equal registers.
+// random returns an instruction of op with fixed or equal registers.
 func random(rng *rand.Rand, op rv.Op) (i rv.Inst, ok bool) {
 	match, mask := op.Encoding()
 	i, ok = rv.Decode(match | rng.Uint32()&^mask)
-	if !ok || i.RM == 5 || i.RM == 6 || i.Op == rv.OpFENCE && i.Imm == 0x10 { // without reserved bits that is pause
+	if !ok || i.RM == 5 || i.RM == 6 || i.Op == rv.OpFENCE && i.Imm == 0x10 { // without reserved bits this is pause
 		return i, false
 	}
 	pick := func(has uint8, r uint8) uint8 {
@@ -95,8 +95,8 @@ func random(rng *rand.Rand, op rv.Op) (i rv.Inst, ok bool) {
 	return i, true
 }
 
-// emit appends the code of a test: operands to registers, the instruction,
-// results to the record.
+// emit appends the code of a test: it loads the operands into registers, executes the
+// instruction, and stores the results in the record.
 func emit(p *asm.Program, rng *rand.Rand, op rv.Op, at uint64) (one, bool) {
 	i, ok := random(rng, op)
 	if !ok {
@@ -113,7 +113,7 @@ func emit(p *asm.Program, rng *rand.Rand, op rv.Op, at uint64) (one, bool) {
 		vals[1] = vals[0]
 	}
 	if i.Compares() && rng.IntN(2) == 0 {
-		vals[atOld/8] = vals[atMem/8] ^ uint64(rng.IntN(2))<<32 // the same word at least
+		vals[atOld/8] = vals[atMem/8] ^ uint64(rng.IntN(2))<<32 // at least the same word
 	}
 	var content []byte
 	for _, v := range vals {
@@ -127,7 +127,7 @@ func emit(p *asm.Program, rng *rand.Rand, op rv.Op, at uint64) (one, bool) {
 		p.Imm(rv.OpLD, r, base, int32(8*n))
 		p.Imm(rv.OpFLD, r, base, int32(8*n))
 	}
-	p.Imm(rv.OpFLD, 0, base, atRs2) // f0, unlike x0, holds something
+	p.Imm(rv.OpFLD, 0, base, atRs2) // unlike x0, f0 holds a value
 	if i.Rd != rs1 {
 		p.Imm(rv.OpLD, i.Rd, base, atOld)
 	}
@@ -147,8 +147,8 @@ func emit(p *asm.Program, rng *rand.Rand, op rv.Op, at uint64) (one, bool) {
 	return c, true
 }
 
-// operand is what register r of either file holds; of the integer file r is
-// never rd, and x0 is left to eval.
+// operand returns the content of register r of either file. In the integer file, r is never
+// rd, and x0 is left to eval.
 func operand(r uint8, vals []uint64) uint64 {
 	switch r {
 	case rs1:
@@ -161,8 +161,8 @@ func operand(r uint8, vals []uint64) uint64 {
 	return vals[1] // f0; for x0 it must not matter
 }
 
-// TestAgainstMachine executes instructions of every operation that computes,
-// loads or stores, with random operands, on the machine and here.
+// TestAgainstMachine executes instructions of every operation that computes, loads or
+// stores, with random operands, on the machine and here.
 func TestAgainstMachine(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 2004))
 	p := &asm.Program{}
@@ -201,7 +201,8 @@ func TestAgainstMachine(t *testing.T) {
 	t.Logf("%d instructions", len(tests))
 }
 
-// decides tells the operations that Result is for, of those that fall through.
+// decides reports whether Result supports an operation, of those that do not jump
+// elsewhere.
 func decides(op rv.Op) bool {
 	return op != rv.OpSCW && op != rv.OpSCD && op != rv.OpJAL && op != rv.OpJALR && (op < rv.OpCSRRW || op > rv.OpCSRRCI)
 }
@@ -239,7 +240,7 @@ func check(t *testing.T, c one, rec []byte, compared map[rv.Op]int) {
 	}
 }
 
-// execute runs the program and returns what it wrote.
+// execute runs the program and returns its output.
 func execute(t *testing.T, p *asm.Program) []byte {
 	t.Helper()
 	data, err := p.ELF()

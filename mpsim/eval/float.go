@@ -5,7 +5,7 @@ import (
 	"hindsight/mpsim/rv"
 )
 
-// float computes the operations of extensions F and D, loads among them.
+// float computes the operations of extensions F and D, including loads.
 func float(i rv.Inst, o Operands) (uint64, bool) {
 	rm := i.RM
 	if rm == rv.DynamicRounding && i.Uses().FCSR {
@@ -19,15 +19,15 @@ func float(i rv.Inst, o Operands) (uint64, bool) {
 	case i.Op == rv.OpFLIS || i.Op == rv.OpFLID:
 		o.Rs1 = uint64(i.Imm)
 	}
-	var flags uint8 // nobody asks for them
+	var flags uint8 // not needed
 	return Float(i.Op, o.Rs1, o.Rs2, o.Rs3, rm, &flags)
 }
 
-// Float computes an operation of extension F or D that is no load or store. The
-// operands are whole registers, integer or floating-point as the operation has
-// them; that of FLI is the number of its constant. rm is the rounding mode
-// ([fpu.RNE] … [fpu.RMM]). Exceptions that the operation raises are added to
-// flags. ok is false for any other operation.
+// Float computes an operation of extension F or D that is neither a load nor a store. The
+// operands are whole registers, integer or floating-point as the operation requires; that
+// of FLI is the number of its constant. rm is the rounding mode ([fpu.RNE] … [fpu.RMM]).
+// Exceptions raised by the operation are added to flags. ok is false for any other
+// operation.
 func Float(op rv.Op, rs1, rs2, rs3 uint64, rm uint8, flags *uint8) (v uint64, ok bool) {
 	if op < rv.OpFLD {
 		return single(op, rs1, rs2, rs3, rm, flags)
@@ -96,11 +96,11 @@ func single(op rv.Op, rs1, rs2, rs3 uint64, rm uint8, fl *uint8) (uint64, bool) 
 	return fpu.Box32(v), true
 }
 
-// singleToOther computes those of extension F whose result is an integer, or of
+// singleToOther computes the operations of extension F whose result is an integer or of
 // half precision.
 func singleToOther(op rv.Op, rs1 uint64, a, b uint32, rm uint8, fl *uint8) (uint64, bool) {
 	switch op {
-	case rv.OpFMVXW: // takes the register's low half, boxed or not
+	case rv.OpFMVXW: // uses the low half of the register, boxed or not
 		return word(rs1), true
 	case rv.OpFMVXH:
 		return uint64(int64(int16(rs1))), true
@@ -187,7 +187,8 @@ func double(op rv.Op, a, b, c uint64, rm uint8, fl *uint8) (uint64, bool) {
 	return doubleInteger(op, a, b, rm, fl)
 }
 
-// doubleInteger computes those of extension D that have integers on one side.
+// doubleInteger computes the operations of extension D that have an integer as operand or
+// result.
 func doubleInteger(op rv.Op, a, b uint64, rm uint8, fl *uint8) (uint64, bool) {
 	switch op {
 	case rv.OpFCVTDW:

@@ -15,8 +15,8 @@ func integer(i rv.Inst, o Operands) (uint64, bool) {
 	return compute(i.Op, o.Rs1, o.Rs2)
 }
 
-// registerForm is the operation on two registers that does what op does with a
-// register and its immediate; false when op is no such operation.
+// registerForm returns the operation on two registers that corresponds to op, which uses a
+// register and an immediate. It reports false if op is no such operation.
 func registerForm(op rv.Op) (rv.Op, bool) {
 	switch op {
 	case rv.OpADDI:
@@ -131,7 +131,8 @@ func multiply(op rv.Op, a, b uint64) (uint64, bool) {
 	case rv.OpDIV, rv.OpREM:
 		return pick(op == rv.OpREM, divide(int64(a), int64(b))), true
 	case rv.OpDIVW, rv.OpREMW:
-		// On extended operands: -2^31 / -1 is 2^31, whose low word is what is asked for.
+		// With extended operands, -2^31 / -1 is 2^31, whose low word is the required
+		// result.
 		return word(pick(op == rv.OpREMW, divide(int64(int32(a)), int64(int32(b))))), true
 	case rv.OpDIVU, rv.OpREMU:
 		return pick(op == rv.OpREMU, divideUnsigned(a, b)), true
@@ -141,7 +142,7 @@ func multiply(op rv.Op, a, b uint64) (uint64, bool) {
 	return 0, false
 }
 
-// quotient is the result of a division, and what it leaves.
+// quotient is the quotient and the remainder of a division.
 type quotient struct{ quotient, rest uint64 }
 
 func pick(rest bool, q quotient) uint64 {
@@ -151,8 +152,8 @@ func pick(rest bool, q quotient) uint64 {
 	return q.quotient
 }
 
-// divide rounds towards zero. Division by zero yields all ones and leaves the
-// dividend; the one overflow returns the dividend and leaves nothing.
+// divide rounds towards zero. Division by zero returns all ones and the dividend as
+// remainder. The only overflow returns the dividend and the remainder 0.
 func divide(a, b int64) quotient {
 	switch {
 	case b == 0:

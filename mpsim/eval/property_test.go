@@ -9,14 +9,15 @@ import (
 	"hindsight/mpsim/rv"
 )
 
-// TestLink: a jump through a register links before it overwrites that register.
+// TestLink checks that a jump through a register reads the register before it writes the
+// link to it.
 func TestLink(t *testing.T) {
 	if v, ok := eval.Result(rv.Inst{Op: rv.OpJALR, Rd: 1, Rs1: 1, Imm: 5, Len: 2}, eval.Operands{PC: 100}); v != 102 || !ok {
 		t.Errorf("jalr links %d", v)
 	}
 }
 
-// TestMultiply compares extension M with numbers of any size.
+// TestMultiply compares extension M with arbitrary-precision numbers.
 func TestMultiply(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	signed := func(v uint64) *big.Int { return big.NewInt(int64(v)) }
@@ -29,7 +30,7 @@ func TestMultiply(t *testing.T) {
 		return v
 	}
 	high := func(p *big.Int) uint64 {
-		p.Rsh(p, 64) // rounds down, as two's complement wants
+		p.Rsh(p, 64) // rounds down, as two's complement requires
 		return new(big.Int).And(p, unsigned(1<<64-1)).Uint64()
 	}
 	for range 20000 {

@@ -1,10 +1,10 @@
 package fpu
 
-// The operations of Zfa, additional ones of floating point ("The RISC-V
-// Instruction Set Manual, Volume I", 20240411, chapter 24). They are seldom
-// executed: all take the soft path.
+// The operations of Zfa, additional floating-point instructions ("The RISC-V Instruction
+// Set Manual, Volume I", 20240411, chapter 24). They are rarely executed, so all of them
+// take the soft path.
 
-// round rounds to an integer, and reports whether that is another value.
+// round rounds to an integer, and reports whether that changed the value.
 func (f format) round(v uint64, rm uint8, fl *uint8) (r uint64, inexact bool) {
 	n := f.unpack(v)
 	switch {
@@ -14,17 +14,17 @@ func (f format) round(v uint64, rm uint8, fl *uint8) (r uint64, inexact bool) {
 		return v, false
 	}
 	magnitude, inexact := roundOff(n.sig, uint(63-n.exp), n.neg, rm)
-	var none uint8 // of a number with fewer bits than the format has
+	var none uint8 // the number has fewer bits than the format, so no flags are raised
 	return f.signed(n.neg, f.fromInt(false, magnitude, RNE, &none)), inexact
 }
 
-// Round64 is fround.d, which is never inexact.
+// Round64 computes fround.d, which is never inexact.
 func Round64(a uint64, rm uint8, fl *uint8) uint64 {
 	r, _ := binary64().round(a, rm, fl)
 	return r
 }
 
-// RoundNX64 is froundnx.d: it sets NX when the result is another value.
+// RoundNX64 computes froundnx.d: it sets NX when the result is another value.
 func RoundNX64(a uint64, rm uint8, fl *uint8) uint64 {
 	r, inexact := binary64().round(a, rm, fl)
 	if inexact {
@@ -33,13 +33,13 @@ func RoundNX64(a uint64, rm uint8, fl *uint8) uint64 {
 	return r
 }
 
-// Round32 is fround.s, which is never inexact.
+// Round32 computes fround.s, which is never inexact.
 func Round32(a uint32, rm uint8, fl *uint8) uint32 {
 	r, _ := binary32().round(uint64(a), rm, fl)
 	return uint32(r)
 }
 
-// RoundNX32 is froundnx.s: it sets NX when the result is another value.
+// RoundNX32 computes froundnx.s: it sets NX when the result is another value.
 func RoundNX32(a uint32, rm uint8, fl *uint8) uint32 {
 	r, inexact := binary32().round(uint64(a), rm, fl)
 	if inexact {
@@ -48,8 +48,8 @@ func RoundNX32(a uint32, rm uint8, fl *uint8) uint32 {
 	return uint32(r)
 }
 
-// quietly calls compare if neither operand is a NaN. Otherwise the result is 0, and
-// only a signalling NaN sets NV.
+// quietly calls compare if neither operand is a NaN. Otherwise the result is 0, and only a
+// signalling NaN sets NV.
 func (f format) quietly(a, b uint64, fl *uint8, compare func() uint64) uint64 {
 	x, y := f.unpack(a), f.unpack(b)
 	if x.isNaN() || y.isNaN() {
@@ -59,27 +59,27 @@ func (f format) quietly(a, b uint64, fl *uint8, compare func() uint64) uint64 {
 	return compare()
 }
 
-// Leq64 is fleq.d: Le64 that takes quiet NaNs without NV.
+// Leq64 computes fleq.d: Le64 that takes quiet NaNs without NV.
 func Leq64(a, b uint64, fl *uint8) uint64 {
 	return binary64().quietly(a, b, fl, func() uint64 { return Le64(a, b, fl) })
 }
 
-// Ltq64 is fltq.d: Lt64 that takes quiet NaNs without NV.
+// Ltq64 computes fltq.d: Lt64 that takes quiet NaNs without NV.
 func Ltq64(a, b uint64, fl *uint8) uint64 {
 	return binary64().quietly(a, b, fl, func() uint64 { return Lt64(a, b, fl) })
 }
 
-// Leq32 is fleq.s: Le32 that takes quiet NaNs without NV.
+// Leq32 computes fleq.s: Le32 that takes quiet NaNs without NV.
 func Leq32(a, b uint32, fl *uint8) uint64 {
 	return binary32().quietly(uint64(a), uint64(b), fl, func() uint64 { return Le32(a, b, fl) })
 }
 
-// Ltq32 is fltq.s: Lt32 that takes quiet NaNs without NV.
+// Ltq32 computes fltq.s: Lt32 that takes quiet NaNs without NV.
 func Ltq32(a, b uint32, fl *uint8) uint64 {
 	return binary32().quietly(uint64(a), uint64(b), fl, func() uint64 { return Lt32(a, b, fl) })
 }
 
-// MinM64 is fminm.d: minimum of IEEE 754-2019, a NaN when either operand is.
+// MinM64 computes fminm.d: minimum of IEEE 754-2019, a NaN when either operand is.
 func MinM64(a, b uint64, fl *uint8) uint64 {
 	if isNaN64(a) || isNaN64(b) {
 		number64(a, b, fl)
@@ -88,7 +88,7 @@ func MinM64(a, b uint64, fl *uint8) uint64 {
 	return Min64(a, b, fl)
 }
 
-// MaxM64 is fmaxm.d: maximum of IEEE 754-2019.
+// MaxM64 computes fmaxm.d: maximum of IEEE 754-2019.
 func MaxM64(a, b uint64, fl *uint8) uint64 {
 	if isNaN64(a) || isNaN64(b) {
 		number64(a, b, fl)
@@ -97,7 +97,7 @@ func MaxM64(a, b uint64, fl *uint8) uint64 {
 	return Max64(a, b, fl)
 }
 
-// MinM32 is fminm.s: minimum of IEEE 754-2019.
+// MinM32 computes fminm.s: minimum of IEEE 754-2019.
 func MinM32(a, b uint32, fl *uint8) uint32 {
 	if isNaN32(a) || isNaN32(b) {
 		number32(a, b, fl)
@@ -106,7 +106,7 @@ func MinM32(a, b uint32, fl *uint8) uint32 {
 	return Min32(a, b, fl)
 }
 
-// MaxM32 is fmaxm.s: maximum of IEEE 754-2019.
+// MaxM32 computes fmaxm.s: maximum of IEEE 754-2019.
 func MaxM32(a, b uint32, fl *uint8) uint32 {
 	if isNaN32(a) || isNaN32(b) {
 		number32(a, b, fl)
@@ -115,8 +115,8 @@ func MaxM32(a, b uint32, fl *uint8) uint32 {
 	return Max32(a, b, fl)
 }
 
-// F64ToWMod is fcvtmod.w.d: the integer part modulo 2^32, sign-extended, with
-// the flags of fcvt.w.d.
+// F64ToWMod computes fcvtmod.w.d: the integer part modulo 2^32, sign-extended, with the
+// flags of fcvt.w.d.
 func F64ToWMod(a uint64, fl *uint8) uint64 {
 	f := binary64()
 	f.toInt(a, 32, false, RTZ, fl)
@@ -124,7 +124,7 @@ func F64ToWMod(a uint64, fl *uint8) uint64 {
 	var magnitude uint64
 	switch {
 	case n.class != finite || n.exp < 0 || n.exp >= 64+32:
-		return 0 // all of it is above the 32 bits, or there is no integer part
+		return 0 // everything is above the 32 bits, or there is no integer part
 	case n.exp > 63:
 		magnitude = n.sig << (n.exp - 63)
 	default:
@@ -136,17 +136,17 @@ func F64ToWMod(a uint64, fl *uint8) uint64 {
 	return uint64(int64(int32(magnitude)))
 }
 
-// loadable are the constants of fli as doubles; numbers 1 and 31, the least
-// normal number and the NaN, depend on the format.
+// loadable are the constants of fli as doubles. Numbers 1 and 31, the smallest normal
+// number and the NaN, depend on the format.
 var loadable = [32]float64{
 	-1, 0, 0x1p-16, 0x1p-15, 0x1p-8, 0x1p-7, 0.0625, 0.125, 0.25, 0.3125, 0.375, 0.4375, 0.5, 0.625, 0.75, 0.875,
 	1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, 8, 16, 128, 256, 0x1p15, 0x1p16, 0, 0,
 }
 
-// Fli64 is fli.d of a constant's number.
+// Fli64 computes fli.d for the number of a constant.
 func Fli64(n uint8) uint64 { return fli(binary64(), n) }
 
-// Fli32 is fli.s of a constant's number.
+// Fli32 computes fli.s for the number of a constant.
 func Fli32(n uint8) uint32 { return uint32(fli(binary32(), n)) }
 
 func fli(f format, n uint8) uint64 {

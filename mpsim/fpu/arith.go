@@ -2,7 +2,7 @@ package fpu
 
 import "math/bits"
 
-// jam shifts v right by n and keeps whether anything was lost in bit 0.
+// jam shifts v right by n. Bit 0 also shows whether anything was lost.
 func jam(v uint64, n uint) uint64 {
 	if n >= 64 {
 		if v != 0 {
@@ -16,7 +16,7 @@ func jam(v uint64, n uint) uint64 {
 	return v >> n
 }
 
-// jam128 is jam on hi:lo.
+// jam128 is jam for hi:lo.
 func jam128(hi, lo uint64, n uint) (uint64, uint64) {
 	switch {
 	case n == 0:
@@ -31,7 +31,7 @@ func jam128(hi, lo uint64, n uint) (uint64, uint64) {
 	return 0, low
 }
 
-// exactZero is the sign of a sum that cancels, or of zeros added.
+// exactZero returns the sign of a sum that cancels, or of a sum of zeros.
 func exactZero(a, b bool, rm uint8) bool {
 	if a == b {
 		return a
@@ -60,8 +60,8 @@ func (f format) add(a, b uint64, rm uint8, fl *uint8) uint64 {
 	return f.sum(x.neg, x.exp, x.sig, 0, y.neg, y.exp, y.sig, 0, rm, fl)
 }
 
-// sum adds two finite nonzero values, each (hi:lo)/2^127 × 2^exp with bit 127
-// set and the lowest two bits clear.
+// sum adds two finite nonzero values, each (hi:lo)/2^127 × 2^exp with bit 127 set and the
+// lowest two bits clear.
 func (f format) sum(xneg bool, xexp int, xhi, xlo uint64, yneg bool, yexp int, yhi, ylo uint64, rm uint8, fl *uint8) uint64 {
 	if xexp < yexp || xexp == yexp && (xhi < yhi || xhi == yhi && xlo < ylo) {
 		xneg, yneg = yneg, xneg
@@ -69,9 +69,9 @@ func (f format) sum(xneg bool, xexp int, xhi, xlo uint64, yneg bool, yexp int, y
 		xhi, yhi = yhi, xhi
 		xlo, ylo = ylo, xlo
 	}
-	// One bit of headroom. When the exponents differ by two or more, a
-	// difference loses at most one leading bit, and the sticky bit stays below
-	// what is kept; when they differ by less, nothing is shifted out.
+	// One bit of headroom. If the exponents differ by two or more, a difference loses at
+	// most one leading bit, and the sticky bit stays below what is kept. If they differ by
+	// less, nothing is shifted out.
 	xhi, xlo = jam128(xhi, xlo, 1)
 	yhi, ylo = jam128(yhi, ylo, uint(1+xexp-yexp))
 	var hi, lo, carry uint64
@@ -162,7 +162,7 @@ func (f format) sqrt(a uint64, rm uint8, fl *uint8) uint64 {
 	case x.class == infinite:
 		return a
 	}
-	// With an even exponent this is the root of sig·2^63, else of sig·2^64. In both
+	// With an even exponent this is the root of sig·2^63, otherwise of sig·2^64. In both
 	// cases it has 64 bits, the first of which is set.
 	hi, lo := x.sig>>1, x.sig<<63
 	if x.exp&1 != 0 {
@@ -195,13 +195,13 @@ func root(hi, lo uint64) (r uint64, exact bool) {
 	return r, remHi|rem == 0
 }
 
-// fma is a×b+c rounded once.
+// fma computes a×b+c with a single rounding.
 func (f format) fma(a, b, c uint64, rm uint8, fl *uint8) uint64 {
 	x, y, z := f.unpack(a), f.unpack(b), f.unpack(c)
 	neg := x.neg != y.neg
 	switch {
 	case x.class == infinite && y.class == zero, x.class == zero && y.class == infinite:
-		return f.invalid(fl) // even when c is a quiet NaN
+		return f.invalid(fl) // even if c is a quiet NaN
 	case x.isNaN() || y.isNaN() || z.isNaN():
 		return f.propagate(fl, x, y, z)
 	case x.class == infinite || y.class == infinite:

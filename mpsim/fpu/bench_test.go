@@ -2,9 +2,8 @@ package fpu
 
 import "testing"
 
-// The benchmarks chain each result into the next operation where that keeps it
-// in range. accrued=yes has NX set already, as after the first inexact result
-// of a program.
+// The benchmarks use each result in the next operation if that keeps it in range.
+// accrued=yes means that NX is set already, as after the first inexact result of a program.
 func BenchmarkOps(b *testing.B) {
 	third, half := u64(1.0/3), u64(0.5)
 	third32, half32 := u32(1.0/3), u32(0.5)

@@ -16,7 +16,7 @@ func bigModes() [5]big.RoundingMode {
 	return [...]big.RoundingMode{big.ToNearestEven, big.ToZero, big.ToNegativeInf, big.ToPositiveInf, big.ToNearestAway}
 }
 
-// exactly is a finite value as a big number.
+// exactly returns a finite value as a big number.
 func exactly(f format, v uint64) *big.Float {
 	n := int64(v & (1<<f.frac - 1))
 	e := int(v >> f.frac & uint64(2*f.bias+1))
@@ -33,12 +33,12 @@ func exactly(f format, v uint64) *big.Float {
 	return x
 }
 
-// isFinite tells numbers from infinities and NaNs.
+// isFinite reports whether v is neither an infinity nor a NaN.
 func isFinite(f format, v uint64) bool { return v&^f.sign() < f.infinity() }
 
-// bigRound rounds a nonzero number to the format and returns its flags, by the
-// definitions of IEEE 754: overflow and underflow are judged on the result
-// rounded with an unbounded exponent.
+// bigRound rounds a nonzero number to the format and returns its flags, by the definitions
+// of IEEE 754: overflow and underflow depend on the result rounded with an unbounded
+// exponent.
 func bigRound(f format, x *big.Float, rm uint8) (v uint64, fl uint8) {
 	least := 1 - f.bias
 	prec := f.frac + 1
@@ -70,7 +70,7 @@ func bigRound(f format, x *big.Float, rm uint8) (v uint64, fl uint8) {
 		}
 		return sign | f.infinity() - 1, fl
 	}
-	scaled := new(big.Float).SetMantExp(bounded, int(f.frac)-least) // units of the least subnormal
+	scaled := new(big.Float).SetMantExp(bounded, int(f.frac)-least) // in units of the smallest subnormal
 	scaled.Abs(scaled)
 	i, _ := scaled.Int(nil)
 	if i.BitLen() <= int(f.frac)+1 {
@@ -81,8 +81,8 @@ func bigRound(f format, x *big.Float, rm uint8) (v uint64, fl uint8) {
 	return sign | uint64(shift+1)<<f.frac | m&(1<<f.frac-1), fl
 }
 
-// roundTiny rounds to a multiple of the least subnormal, of which x has prec
-// significant bits left; with none, it is between zero and one unit.
+// roundTiny rounds to a multiple of the smallest subnormal, of which x has prec significant
+// bits left. With none, x is between zero and one unit.
 func roundTiny(f format, x *big.Float, prec uint, rm uint8) *big.Float {
 	if prec > 0 {
 		return new(big.Float).SetPrec(prec).SetMode(bigModes()[rm]).Set(x)
@@ -111,8 +111,8 @@ func roundTiny(f format, x *big.Float, prec uint, rm uint8) *big.Float {
 	return r
 }
 
-// nudge makes an inexact quotient or root, truncated to many bits, stand for
-// what was cut off.
+// nudge makes an inexact quotient or root, truncated to many bits, stand for what was
+// truncated.
 func nudge(x *big.Float, exact bool) *big.Float {
 	if exact {
 		return x
@@ -121,7 +121,7 @@ func nudge(x *big.Float, exact bool) *big.Float {
 	return new(big.Float).SetPrec(2*exactBits).Add(x, tail)
 }
 
-// bigResult computes o on finite operands; ok is false for a zero result and
+// bigResult computes operation name on finite operands. ok is false for a zero result and
 // for what is not arithmetic.
 func bigResult(name string, f format, v [3]uint64) (x *big.Float, ok bool) {
 	a, b, c := exactly(f, v[0]), exactly(f, v[1]), exactly(f, v[2])
@@ -153,7 +153,7 @@ func bigResult(name string, f format, v [3]uint64) (x *big.Float, ok bool) {
 		if a.Sign() <= 0 {
 			return nil, false
 		}
-		// Sqrt is correct to its precision; whether it is exact shows at once.
+		// Sqrt is correct to its precision. Squaring shows whether it is exact.
 		x = new(big.Float).SetPrec(1000).Sqrt(a)
 		back := new(big.Float).SetPrec(exactBits).Mul(x, x)
 		x = nudge(x, back.Cmp(a) == 0)
@@ -163,7 +163,7 @@ func bigResult(name string, f format, v [3]uint64) (x *big.Float, ok bool) {
 	return x, x.Sign() != 0
 }
 
-// TestAgainstBig rounds exact results by the definition, in every mode.
+// TestAgainstBig rounds exact results according to the definition, in every mode.
 func TestAgainstBig(t *testing.T) {
 	tries := 4000
 	if !cross.Long() {

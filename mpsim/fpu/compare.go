@@ -12,8 +12,8 @@ func bit(b bool) uint64 {
 	return 0
 }
 
-// order64 maps the values that are no NaN to integers in the order of
-// minimumNumber: -0 before +0.
+// order64 maps values that are not NaNs to integers in the order of minimumNumber: -0
+// before +0.
 func order64(v uint64) int64 {
 	return int64(v) ^ int64(uint64(int64(v)>>63)>>1)
 }
@@ -22,7 +22,7 @@ func order32(v uint32) int32 {
 	return int32(v) ^ int32(uint32(int32(v)>>31)>>1)
 }
 
-// Eq64 is feq.d: 1 when a = b. It sets NV for signalling NaNs only.
+// Eq64 computes feq.d: 1 when a = b. It sets NV for signalling NaNs only.
 func Eq64(a, b uint64, fl *uint8) uint64 {
 	if isNaN64(a) || isNaN64(b) {
 		if isSignalling64(a) || isSignalling64(b) {
@@ -33,7 +33,7 @@ func Eq64(a, b uint64, fl *uint8) uint64 {
 	return bit(a == b || (a|b)<<1 == 0)
 }
 
-// Lt64 is flt.d: 1 when a < b. It sets NV for any NaN.
+// Lt64 computes flt.d: 1 when a < b. It sets NV for any NaN.
 func Lt64(a, b uint64, fl *uint8) uint64 {
 	if isNaN64(a) || isNaN64(b) {
 		*fl |= NV
@@ -42,7 +42,7 @@ func Lt64(a, b uint64, fl *uint8) uint64 {
 	return bit(order64(a) < order64(b) && (a|b)<<1 != 0)
 }
 
-// Le64 is fle.d: 1 when a ≤ b. It sets NV for any NaN.
+// Le64 computes fle.d: 1 when a ≤ b. It sets NV for any NaN.
 func Le64(a, b uint64, fl *uint8) uint64 {
 	if isNaN64(a) || isNaN64(b) {
 		*fl |= NV
@@ -51,7 +51,7 @@ func Le64(a, b uint64, fl *uint8) uint64 {
 	return bit(order64(a) <= order64(b) || (a|b)<<1 == 0)
 }
 
-// Min64 is fmin.d: minimumNumber of IEEE 754-2019. A signalling NaN sets NV.
+// Min64 computes fmin.d: minimumNumber of IEEE 754-2019. A signalling NaN sets NV.
 func Min64(a, b uint64, fl *uint8) uint64 {
 	if isNaN64(a) || isNaN64(b) {
 		return number64(a, b, fl)
@@ -62,7 +62,7 @@ func Min64(a, b uint64, fl *uint8) uint64 {
 	return a
 }
 
-// Max64 is fmax.d: maximumNumber of IEEE 754-2019. A signalling NaN sets NV.
+// Max64 computes fmax.d: maximumNumber of IEEE 754-2019. A signalling NaN sets NV.
 func Max64(a, b uint64, fl *uint8) uint64 {
 	if isNaN64(a) || isNaN64(b) {
 		return number64(a, b, fl)
@@ -73,7 +73,7 @@ func Max64(a, b uint64, fl *uint8) uint64 {
 	return a
 }
 
-// number64 returns the operand that is a number, else the canonical NaN.
+// number64 returns the operand that is a number, or the canonical NaN.
 func number64(a, b uint64, fl *uint8) uint64 {
 	if isSignalling64(a) || isSignalling64(b) {
 		*fl |= NV
@@ -87,19 +87,19 @@ func number64(a, b uint64, fl *uint8) uint64 {
 	return NaN64
 }
 
-// Class64 is fclass.d: one bit of ten.
+// Class64 computes fclass.d: one bit of ten.
 func Class64(a uint64) uint64 { return binary64().classify(a) }
 
-// SgnJ64 is fsgnj.d: a with the sign of b.
+// SgnJ64 computes fsgnj.d: a with the sign of b.
 func SgnJ64(a, b uint64) uint64 { return a&^sign64 | b&sign64 }
 
-// SgnJN64 is fsgnjn.d: a with the opposite of b's sign.
+// SgnJN64 computes fsgnjn.d: a with the opposite of b's sign.
 func SgnJN64(a, b uint64) uint64 { return a&^sign64 | ^b&sign64 }
 
-// SgnJX64 is fsgnjx.d: a with the exclusive or of both signs.
+// SgnJX64 computes fsgnjx.d: a with the exclusive or of both signs.
 func SgnJX64(a, b uint64) uint64 { return a ^ b&sign64 }
 
-// Eq32 is feq.s: 1 when a = b. It sets NV for signalling NaNs only.
+// Eq32 computes feq.s: 1 when a = b. It sets NV for signalling NaNs only.
 func Eq32(a, b uint32, fl *uint8) uint64 {
 	if isNaN32(a) || isNaN32(b) {
 		if isSignalling32(a) || isSignalling32(b) {
@@ -110,7 +110,7 @@ func Eq32(a, b uint32, fl *uint8) uint64 {
 	return bit(a == b || (a|b)<<1 == 0)
 }
 
-// Lt32 is flt.s: 1 when a < b. It sets NV for any NaN.
+// Lt32 computes flt.s: 1 when a < b. It sets NV for any NaN.
 func Lt32(a, b uint32, fl *uint8) uint64 {
 	if isNaN32(a) || isNaN32(b) {
 		*fl |= NV
@@ -119,7 +119,7 @@ func Lt32(a, b uint32, fl *uint8) uint64 {
 	return bit(order32(a) < order32(b) && (a|b)<<1 != 0)
 }
 
-// Le32 is fle.s: 1 when a ≤ b. It sets NV for any NaN.
+// Le32 computes fle.s: 1 when a ≤ b. It sets NV for any NaN.
 func Le32(a, b uint32, fl *uint8) uint64 {
 	if isNaN32(a) || isNaN32(b) {
 		*fl |= NV
@@ -128,7 +128,7 @@ func Le32(a, b uint32, fl *uint8) uint64 {
 	return bit(order32(a) <= order32(b) || (a|b)<<1 == 0)
 }
 
-// Min32 is fmin.s: minimumNumber of IEEE 754-2019. A signalling NaN sets NV.
+// Min32 computes fmin.s: minimumNumber of IEEE 754-2019. A signalling NaN sets NV.
 func Min32(a, b uint32, fl *uint8) uint32 {
 	if isNaN32(a) || isNaN32(b) {
 		return number32(a, b, fl)
@@ -139,7 +139,7 @@ func Min32(a, b uint32, fl *uint8) uint32 {
 	return a
 }
 
-// Max32 is fmax.s: maximumNumber of IEEE 754-2019. A signalling NaN sets NV.
+// Max32 computes fmax.s: maximumNumber of IEEE 754-2019. A signalling NaN sets NV.
 func Max32(a, b uint32, fl *uint8) uint32 {
 	if isNaN32(a) || isNaN32(b) {
 		return number32(a, b, fl)
@@ -163,22 +163,22 @@ func number32(a, b uint32, fl *uint8) uint32 {
 	return NaN32
 }
 
-// Class32 is fclass.s: one bit of ten.
+// Class32 computes fclass.s: one bit of ten.
 func Class32(a uint32) uint64 { return binary32().classify(uint64(a)) }
 
-// SgnJ32 is fsgnj.s: a with the sign of b.
+// SgnJ32 computes fsgnj.s: a with the sign of b.
 func SgnJ32(a, b uint32) uint32 { return a&^sign32 | b&sign32 }
 
-// SgnJN32 is fsgnjn.s: a with the opposite of b's sign.
+// SgnJN32 computes fsgnjn.s: a with the opposite of b's sign.
 func SgnJN32(a, b uint32) uint32 { return a&^sign32 | ^b&sign32 }
 
-// SgnJX32 is fsgnjx.s: a with the exclusive or of both signs.
+// SgnJX32 computes fsgnjx.s: a with the exclusive or of both signs.
 func SgnJX32(a, b uint32) uint32 { return a ^ b&sign32 }
 
-// classify returns the mask of the manual's table 11.5.
+// classify returns the mask of table 11.5 in the manual.
 func (f format) classify(v uint64) uint64 {
 	n := f.unpack(v)
-	// Distance from the middle, between -0 (3) and +0 (4).
+	// Distance from the middle, which is between -0 (3) and +0 (4).
 	var away uint
 	switch n.class {
 	case signalling:

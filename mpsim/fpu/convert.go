@@ -2,9 +2,9 @@ package fpu
 
 import "math/bits"
 
-// toInt rounds a value to an integer of the given width (32 or 64), saturating:
-// out of range and NaN set NV alone. The result fills the register, sign-
-// extended from the width.
+// toInt rounds a value to an integer of the given width (32 or 64), with saturation: values
+// out of range and NaNs set only NV. The result fills the register, sign-extended from the
+// width.
 func (f format) toInt(v uint64, width uint, unsigned bool, rm uint8, fl *uint8) uint64 {
 	n := f.unpack(v)
 	least, most := uint64(1)<<(width-1), uint64(1)<<(width-1)-1 // magnitudes
@@ -55,7 +55,7 @@ func (f format) fromInt(neg bool, magnitude uint64, rm uint8, fl *uint8) uint64 
 	return f.pack(neg, 63-n, magnitude<<n, rm, fl)
 }
 
-// fromSigned is fromInt of a signed integer.
+// fromSigned is fromInt for a signed integer.
 func (f format) fromSigned(v int64, rm uint8, fl *uint8) uint64 {
 	if v < 0 {
 		return f.fromInt(true, -uint64(v), rm, fl)

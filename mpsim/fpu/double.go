@@ -5,16 +5,16 @@ import "math"
 func f64(v uint64) float64 { return math.Float64frombits(v) }
 func u64(v float64) uint64 { return math.Float64bits(v) }
 
-// plain64 reports whether r is a finite number whose exponent field is 2 or more. Such
-// a number cannot result from an overflow, an invalid operation or an operand that is
-// no number, and it is not tiny before rounding.
+// plain64 reports whether r is a finite number whose exponent field is 2 or more. Such a
+// number cannot result from an overflow, an invalid operation or an operand that is not a
+// number, and it is not tiny before rounding.
 func plain64(r uint64) bool { return r<<1-2<<53 < 0x7fd<<53 }
 
-// large64 reports whether r is a finite number of magnitude 2^-900 or more. The
-// residual of an operation with such a result or operand is a number itself.
+// large64 reports whether r is a finite number of magnitude 2^-900 or more. The residual of
+// an operation with such a result or operand is itself a number.
 func large64(r uint64) bool { return r<<1-(1023-900)<<53 < (2047-1023+900)<<53 }
 
-// Add64 is fadd.d.
+// Add64 computes fadd.d.
 func Add64(a, b uint64, rm uint8, fl *uint8) uint64 {
 	if rm == RNE && *fl&NX != 0 {
 		if r := u64(f64(a) + f64(b)); plain64(r) {
@@ -24,7 +24,7 @@ func Add64(a, b uint64, rm uint8, fl *uint8) uint64 {
 	return add64(a, b, rm, fl)
 }
 
-// Sub64 is fsub.d.
+// Sub64 computes fsub.d.
 func Sub64(a, b uint64, rm uint8, fl *uint8) uint64 {
 	if rm == RNE && *fl&NX != 0 {
 		if r := u64(f64(a) - f64(b)); plain64(r) {
@@ -53,14 +53,14 @@ func add64(a, b uint64, rm uint8, fl *uint8) uint64 {
 	return binary64().add(a, b, rm, fl)
 }
 
-// twoSumError is exactly x+y-s, where s is the rounded sum (Knuth's TwoSum), if nothing
-// overflows.
+// twoSumError returns exactly x+y-s, where s is the rounded sum (Knuth's TwoSum), if
+// nothing overflows.
 func twoSumError(x, y, s float64) float64 {
 	t := float64(s - x)
 	return float64(float64(x-float64(s-t)) + float64(y-t))
 }
 
-// Mul64 is fmul.d.
+// Mul64 computes fmul.d.
 func Mul64(a, b uint64, rm uint8, fl *uint8) uint64 {
 	if rm == RNE && *fl&NX != 0 {
 		if r := u64(float64(f64(a) * f64(b))); plain64(r) {
@@ -87,7 +87,7 @@ func mul64(a, b uint64, rm uint8, fl *uint8) uint64 {
 	return binary64().mul(a, b, rm, fl)
 }
 
-// Div64 is fdiv.d.
+// Div64 computes fdiv.d.
 func Div64(a, b uint64, rm uint8, fl *uint8) uint64 {
 	if rm == RNE && *fl&NX != 0 {
 		if r := u64(f64(a) / f64(b)); plain64(r) {
@@ -111,7 +111,7 @@ func div64(a, b uint64, rm uint8, fl *uint8) uint64 {
 	return binary64().div(a, b, rm, fl)
 }
 
-// Sqrt64 is fsqrt.d.
+// Sqrt64 computes fsqrt.d.
 func Sqrt64(a uint64, rm uint8, fl *uint8) uint64 {
 	if rm == RNE && large64(a) && a < sign64 {
 		x := f64(a)
@@ -124,7 +124,7 @@ func Sqrt64(a uint64, rm uint8, fl *uint8) uint64 {
 	return binary64().sqrt(a, rm, fl)
 }
 
-// MAdd64 is fmadd.d: a×b+c.
+// MAdd64 computes fmadd.d: a×b+c.
 func MAdd64(a, b, c uint64, rm uint8, fl *uint8) uint64 {
 	if rm == RNE && *fl&NX != 0 {
 		if r := u64(math.FMA(f64(a), f64(b), f64(c))); plain64(r) {
@@ -134,17 +134,17 @@ func MAdd64(a, b, c uint64, rm uint8, fl *uint8) uint64 {
 	return madd64(a, b, c, rm, fl)
 }
 
-// MSub64 is fmsub.d: a×b-c.
+// MSub64 computes fmsub.d: a×b-c.
 func MSub64(a, b, c uint64, rm uint8, fl *uint8) uint64 {
 	return MAdd64(a, b, c^sign64, rm, fl)
 }
 
-// NMSub64 is fnmsub.d: -(a×b)+c.
+// NMSub64 computes fnmsub.d: -(a×b)+c.
 func NMSub64(a, b, c uint64, rm uint8, fl *uint8) uint64 {
 	return MAdd64(a^sign64, b, c, rm, fl)
 }
 
-// NMAdd64 is fnmadd.d: -(a×b)-c.
+// NMAdd64 computes fnmadd.d: -(a×b)-c.
 func NMAdd64(a, b, c uint64, rm uint8, fl *uint8) uint64 {
 	return MAdd64(a^sign64, b, c^sign64, rm, fl)
 }
@@ -152,7 +152,7 @@ func NMAdd64(a, b, c uint64, rm uint8, fl *uint8) uint64 {
 func madd64(a, b, c uint64, rm uint8, fl *uint8) uint64 {
 	if rm == RNE {
 		x, y, z := f64(a), f64(b), f64(c)
-		// If the product is exact, so is the test on the sum.
+		// If the product is exact, so is the check of the sum.
 		p := float64(x * y)
 		if large64(u64(p)) && math.FMA(x, y, -p) == 0 {
 			s := p + z

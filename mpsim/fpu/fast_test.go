@@ -7,7 +7,7 @@ import (
 	"hindsight/examples/cross"
 )
 
-// TestFastAgainstSoft: the exported functions give the result and the flags of
+// TestFastAgainstSoft checks that the exported functions have the results and the flags of
 // the soft path, whatever has been accrued before.
 func TestFastAgainstSoft(t *testing.T) {
 	tries := 100_000

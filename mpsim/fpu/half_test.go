@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// pattern is a bit pattern of the format, often near an edge of half precision.
+// pattern returns a bit pattern of the format, often near a limit of half precision.
 func pattern(rng *rand.Rand, f format) uint64 {
 	width := f.frac + 1
 	for 1<<(width-f.frac) < uint64(4*f.bias+4) {
@@ -15,10 +15,10 @@ func pattern(rng *rand.Rand, f format) uint64 {
 	}
 	v := rng.Uint64() >> (64 - width)
 	switch rng.IntN(5) {
-	case 0: // near what half precision or an integer can hold
+	case 0: // near the limits of half precision or of an integer
 		e := uint64(f.bias + rng.IntN(80) - 30)
 		v = v&(f.sign()|1<<f.frac-1) | min(e, uint64(2*f.bias))<<f.frac
-	case 1: // few bits, so that ties are met
+	case 1: // few bits, so that ties occur
 		v &^= 1<<(f.frac-min(f.frac, uint(rng.IntN(12)))) - 1
 		e := uint64(f.bias + rng.IntN(40) - 20)
 		v = v&(f.sign()|1<<f.frac-1) | min(e, uint64(2*f.bias))<<f.frac
@@ -28,8 +28,8 @@ func pattern(rng *rand.Rand, f format) uint64 {
 	return v
 }
 
-// TestHalf holds conversions to and from half precision against numbers of any
-// size: all halves, and doubles and singles of all kinds.
+// TestHalf compares conversions to and from half precision with arbitrary-precision
+// numbers: all halves, and doubles and singles of all kinds.
 func TestHalf(t *testing.T) {
 	rng := rand.New(rand.NewPCG(16, 1))
 	for h := range 1 << 16 {
@@ -113,7 +113,7 @@ func integerOf(x *big.Float, rm uint8) *big.Int {
 	return below
 }
 
-// TestRound holds fround, froundnx and fcvtmod against numbers of any size.
+// TestRound compares fround, froundnx and fcvtmod with arbitrary-precision numbers.
 func TestRound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(16, 2))
 	for range 200_000 {
@@ -162,7 +162,7 @@ func TestRound(t *testing.T) {
 	}
 }
 
-// TestQuiet: fleq, fltq, fminm and fmaxm, by the host's comparisons.
+// TestQuiet compares fleq, fltq, fminm and fmaxm with the host's comparisons.
 func TestQuiet(t *testing.T) {
 	rng := rand.New(rand.NewPCG(16, 3))
 	for range 200_000 {
@@ -207,7 +207,7 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-// TestFli has the constants of the manual's table.
+// TestFli checks the constants against the manual's table.
 func TestFli(t *testing.T) {
 	want := []string{"-1", "min", "2^-16", "2^-15", "2^-8", "2^-7", "0.0625", "0.125", "0.25", "0.3125", "0.375", "0.4375", "0.5", "0.625", "0.75", "0.875",
 		"1", "1.25", "1.5", "1.75", "2", "2.5", "3", "4", "8", "16", "128", "256", "32768", "65536", "inf", "nan"}

@@ -14,8 +14,8 @@ import (
 	"hindsight/examples/cross"
 )
 
-// tool finds a program of the RISC-V toolchain; without it the test is skipped,
-// or fails when the environment says that it must be there.
+// tool returns the path of a program of the RISC-V toolchain. Without it, the test is
+// skipped, or fails if the environment says that it must be there.
 func tool(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -87,8 +87,8 @@ type try struct {
 	v          [3]uint64
 }
 
-// TestAgainstQemu runs every operation on the same operands here and in a
-// program under qemu: results and accrued flags are equal.
+// TestAgainstQemu runs every operation on the same operands here and in a program under
+// qemu. Results and accrued flags must be equal.
 func TestAgainstQemu(t *testing.T) {
 	qemu := tool(t, "qemu-riscv64-static")
 	ops := operations()

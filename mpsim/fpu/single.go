@@ -8,8 +8,8 @@ func u32(v float32) uint32 { return math.Float32bits(v) }
 // plain32 is plain64 for single precision.
 func plain32(r uint32) bool { return r<<1-2<<24 < 0xfd<<24 }
 
-// narrow rounds w, the exact result of an operation in double precision, to
-// single. ok is false when the result is no plain number.
+// narrow rounds w, the exact result of an operation in double precision, to single. ok is
+// false if the result is not a plain number.
 func narrow(w float64, fl *uint8) (r uint32, ok bool) {
 	s := float32(w)
 	r = u32(s)
@@ -22,7 +22,7 @@ func narrow(w float64, fl *uint8) (r uint32, ok bool) {
 	return r, true
 }
 
-// Add32 is fadd.s.
+// Add32 computes fadd.s.
 func Add32(a, b uint32, rm uint8, fl *uint8) uint32 {
 	if rm == RNE && *fl&NX != 0 {
 		if r := u32(f32(a) + f32(b)); plain32(r) {
@@ -32,7 +32,7 @@ func Add32(a, b uint32, rm uint8, fl *uint8) uint32 {
 	return add32(a, b, rm, fl)
 }
 
-// Sub32 is fsub.s.
+// Sub32 computes fsub.s.
 func Sub32(a, b uint32, rm uint8, fl *uint8) uint32 {
 	if rm == RNE && *fl&NX != 0 {
 		if r := u32(f32(a) - f32(b)); plain32(r) {
@@ -62,7 +62,7 @@ func add32(a, b uint32, rm uint8, fl *uint8) uint32 {
 	return uint32(binary32().add(uint64(a), uint64(b), rm, fl))
 }
 
-// Mul32 is fmul.s.
+// Mul32 computes fmul.s.
 func Mul32(a, b uint32, rm uint8, fl *uint8) uint32 {
 	if rm == RNE && *fl&NX != 0 {
 		if r := u32(float32(f32(a) * f32(b))); plain32(r) {
@@ -85,7 +85,7 @@ func mul32(a, b uint32, rm uint8, fl *uint8) uint32 {
 	return uint32(binary32().mul(uint64(a), uint64(b), rm, fl))
 }
 
-// Div32 is fdiv.s.
+// Div32 computes fdiv.s.
 func Div32(a, b uint32, rm uint8, fl *uint8) uint32 {
 	if rm == RNE {
 		x, y := f32(a), f32(b)
@@ -100,11 +100,11 @@ func Div32(a, b uint32, rm uint8, fl *uint8) uint32 {
 	return uint32(binary32().div(uint64(a), uint64(b), rm, fl))
 }
 
-// Sqrt32 is fsqrt.s.
+// Sqrt32 computes fsqrt.s.
 func Sqrt32(a uint32, rm uint8, fl *uint8) uint32 {
 	if rm == RNE && plain32(a) && a < sign32 {
-		// A double has more than twice as many digits plus two, so rounding twice does
-		// no harm.
+		// A double has more than twice as many digits plus two, so rounding twice has no
+		// effect on the result.
 		x := f32(a)
 		s := float32(math.Sqrt(float64(x)))
 		if *fl&NX == 0 && float64(float64(s)*float64(s)) != float64(x) {
@@ -115,11 +115,11 @@ func Sqrt32(a uint32, rm uint8, fl *uint8) uint32 {
 	return uint32(binary32().sqrt(uint64(a), rm, fl))
 }
 
-// MAdd32 is fmadd.s: a×b+c.
+// MAdd32 computes fmadd.s: a×b+c.
 func MAdd32(a, b, c uint32, rm uint8, fl *uint8) uint32 {
 	if rm == RNE {
-		// The product is exact. Rounding the sum to double first does no harm, unless
-		// the result is in the middle between two singles.
+		// The product is exact. Rounding the sum to double first has no effect, unless the
+		// result is halfway between two singles.
 		p := float64(float64(f32(a)) * float64(f32(b)))
 		z := float64(f32(c))
 		w := p + z
@@ -134,17 +134,17 @@ func MAdd32(a, b, c uint32, rm uint8, fl *uint8) uint32 {
 	return uint32(binary32().fma(uint64(a), uint64(b), uint64(c), rm, fl))
 }
 
-// MSub32 is fmsub.s: a×b-c.
+// MSub32 computes fmsub.s: a×b-c.
 func MSub32(a, b, c uint32, rm uint8, fl *uint8) uint32 {
 	return MAdd32(a, b, c^sign32, rm, fl)
 }
 
-// NMSub32 is fnmsub.s: -(a×b)+c.
+// NMSub32 computes fnmsub.s: -(a×b)+c.
 func NMSub32(a, b, c uint32, rm uint8, fl *uint8) uint32 {
 	return MAdd32(a^sign32, b, c, rm, fl)
 }
 
-// NMAdd32 is fnmadd.s: -(a×b)-c.
+// NMAdd32 computes fnmadd.s: -(a×b)-c.
 func NMAdd32(a, b, c uint32, rm uint8, fl *uint8) uint32 {
 	return MAdd32(a^sign32, b, c^sign32, rm, fl)
 }

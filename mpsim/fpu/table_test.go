@@ -7,8 +7,8 @@ type operation struct {
 	asm  string // with ft0, ft1, ft2 or t0 as operands and ft3 or t1 as destination
 	args int
 	rm   bool // rounds
-	// single says which operands are single precision, and integer whether the
-	// only operand is an integer.
+	// single says that the operands are single precision, and integer that the only operand
+	// is an integer.
 	single, integer bool
 	fast, soft      func(a, b, c uint64, rm uint8, fl *uint8) uint64
 }
@@ -18,14 +18,14 @@ type (
 	s32 = func(a, b, c uint32, rm uint8, fl *uint8) uint32
 )
 
-// boxed lifts an operation on singles to registers.
+// boxed converts an operation on singles to one on registers.
 func boxed(f s32) op3 {
 	return func(a, b, c uint64, rm uint8, fl *uint8) uint64 {
 		return Box32(f(Unbox32(a), Unbox32(b), Unbox32(c), rm, fl))
 	}
 }
 
-// plainSoft makes the soft operation of a format on registers.
+// plainSoft converts the soft operation of a format to one on registers.
 func plainSoft(single bool, do func(f format, a, b, c uint64, rm uint8, fl *uint8) uint64) op3 {
 	if !single {
 		return func(a, b, c uint64, rm uint8, fl *uint8) uint64 { return do(binary64(), a, b, c, rm, fl) }
@@ -129,7 +129,7 @@ func conversions() []operation {
 			}})
 }
 
-// comparisons have no rounding and one implementation only.
+// comparisons do not round, and have only one implementation.
 func comparisons() []operation {
 	var ops []operation
 	flags := func(name, dst string, d func(a, b uint64, fl *uint8) uint64, s func(a, b uint32, fl *uint8) uint64) {
@@ -165,7 +165,7 @@ func operations() []operation {
 	return append(append(arithmetic(), conversions()...), comparisons()...)
 }
 
-// operands makes the registers for one try of an operation.
+// operands returns the registers for one try of an operation.
 func (o *operation) operands(r *rand.Rand) (v [3]uint64) {
 	for i := range v {
 		switch {
@@ -187,7 +187,7 @@ func (o *operation) operands(r *rand.Rand) (v [3]uint64) {
 	if o.single {
 		f, mask = binary32(), 1<<32-1
 	}
-	// Some related operands: near each other, or a sum or product that cancels.
+	// Some related operands: close to each other, or with a sum or product that cancels.
 	switch r.IntN(8) {
 	case 0:
 		v[1] = v[0]&^mask | nearby(r, f, v[0]&mask)
@@ -213,7 +213,7 @@ func (f format) expBits() (n int) {
 	return n
 }
 
-// randomValue favours the places where formats have edges.
+// randomValue prefers the limits of formats.
 func randomValue(r *rand.Rand, f format) uint64 {
 	top := 2*f.bias + 1
 	var e int
@@ -227,7 +227,7 @@ func randomValue(r *rand.Rand, f format) uint64 {
 	case 3:
 		e = f.bias/2 + r.IntN(9) - 4
 	case 4:
-		e = f.bias - 126 + r.IntN(34) - 28 // a double below the least single
+		e = f.bias - 126 + r.IntN(34) - 28 // a double below the smallest single
 		e = max(e, 0)
 	case 5:
 		e = min(f.bias+127+r.IntN(6)-3, top)

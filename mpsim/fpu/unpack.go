@@ -28,8 +28,7 @@ const (
 	signalling
 )
 
-// number is an unpacked value. A finite one is sig/2^63 × 2^exp, with bit 63 of
-// sig set.
+// number is an unpacked value. A finite one is sig/2^63 × 2^exp, with bit 63 of sig set.
 type number struct {
 	class class
 	neg   bool
@@ -72,8 +71,8 @@ func (f format) signed(neg bool, magnitude uint64) uint64 {
 	return magnitude
 }
 
-// increments reports whether rounding adds one to the truncated magnitude: odd is its
-// lowest bit, half the first bit lost, rest whether any bit below was set.
+// increments reports whether rounding adds one to the truncated magnitude. odd is its
+// lowest bit, half the first bit lost, and rest whether any bit below that was set.
 func increments(rm uint8, neg, odd, half, rest bool) bool {
 	switch rm {
 	case RTZ:
@@ -108,9 +107,9 @@ func roundOff(sig uint64, n uint, neg bool, rm uint8) (kept uint64, inexact bool
 	return kept, half || more
 }
 
-// pack rounds sig/2^63 × 2^exp to the format. Bit 63 of sig is set; its bit 0 is sticky
-// (set if anything was lost below), which is right because both formats leave two or
-// more bits beneath their own.
+// pack rounds sig/2^63 × 2^exp to the format. Bit 63 of sig is set. Bit 0 is sticky (set if
+// anything below was lost), which is correct because both formats leave at least two bits
+// below their own.
 func (f format) pack(neg bool, exp int, sig uint64, rm uint8, fl *uint8) uint64 {
 	drop := 63 - f.frac
 	least := 1 - f.bias
@@ -135,9 +134,9 @@ func (f format) pack(neg bool, exp int, sig uint64, rm uint8, fl *uint8) uint64 
 	return f.signed(neg, f.infinity())
 }
 
-// packTiny is pack for a magnitude below the least normal number. The value is
-// tiny unless rounding to the format's precision, with no bound on the exponent,
-// carries it up to that number.
+// packTiny is pack for a magnitude below the smallest normal number. The value is tiny
+// unless rounding to the format's precision, with an unbounded exponent, carries it up to
+// that number.
 func (f format) packTiny(neg bool, exp int, sig uint64, rm uint8, fl *uint8) uint64 {
 	drop := 63 - f.frac
 	least := 1 - f.bias
@@ -146,7 +145,7 @@ func (f format) packTiny(neg bool, exp int, sig uint64, rm uint8, fl *uint8) uin
 		full, _ := roundOff(sig, drop, neg, rm)
 		tiny = full>>(f.frac+1) == 0
 	}
-	// A carry out of the fraction makes the encoding of the least normal number.
+	// A carry out of the fraction results in the encoding of the smallest normal number.
 	kept, inexact := roundOff(sig, drop+uint(least-exp), neg, rm)
 	if inexact {
 		*fl |= NX
@@ -157,13 +156,13 @@ func (f format) packTiny(neg bool, exp int, sig uint64, rm uint8, fl *uint8) uin
 	return f.signed(neg, kept)
 }
 
-// invalid is the result of an invalid operation.
+// invalid returns the result of an invalid operation.
 func (f format) invalid(fl *uint8) uint64 {
 	*fl |= NV
 	return f.nan()
 }
 
-// propagate is the result of an operation with a NaN among its operands.
+// propagate returns the result of an operation with a NaN among its operands.
 func (f format) propagate(fl *uint8, operands ...number) uint64 {
 	for _, n := range operands {
 		if n.class == signalling {

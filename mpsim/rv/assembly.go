@@ -12,13 +12,13 @@ var floatNames = strings.Fields("ft0 ft1 ft2 ft3 ft4 ft5 ft6 ft7 fs0 fs1 fa0 fa1
 
 var roundingNames = [8]string{0: "rne", 1: "rtz", 2: "rdn", 3: "rup", 4: "rmm"}
 
-// loadable are the constants of fli as the assembler writes them.
+// loadable are the constants of fli in assembler notation.
 var loadable = strings.Fields("-1.0 min 0x1p-16 0x1p-15 0x1p-8 0x1p-7 0.0625 0.125 0.25 0.3125 0.375 0.4375 0.5 0.625 0.75 0.875 " +
 	"1.0 1.25 1.5 1.75 2.0 2.5 3.0 4.0 8.0 16.0 128.0 256.0 0x1p15 0x1p16 inf nan")
 
-// Assembly is the instruction as an assembler writes it: operation, registers
-// by the names of the calling convention, immediate. A compressed one is written
-// as the operation that it stands for, the target of a jump as its distance.
+// Assembly returns the instruction in assembler notation: operation, registers by the names
+// of the calling convention, immediate. A compressed instruction is written as the
+// operation that it stands for, and the target of a jump as its distance.
 func (i Inst) Assembly() string {
 	if i.Op >= NumOps {
 		i.Op = OpInvalid

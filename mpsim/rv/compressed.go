@@ -1,7 +1,7 @@
 package rv
 
-// decodeCompressed decodes an instruction of quadrant 0, 1 or 2 (manual,
-// chapter 16) to the base operation that it expands to.
+// decodeCompressed decodes an instruction of quadrant 0, 1 or 2 (manual, chapter 16) to the
+// base operation that it stands for.
 func decodeCompressed(w uint16) (Inst, bool) {
 	var i Inst
 	switch w & 3 {
@@ -18,13 +18,13 @@ func decodeCompressed(w uint16) (Inst, bool) {
 
 const regSP = 2
 
-// bits takes bits hi…lo of w.
+// bits returns bits hi…lo of w.
 func bits(w uint32, hi, lo uint) uint32 { return w >> lo & (1<<(hi-lo+1) - 1) }
 
-// short is the register that a 3-bit field at bit lo names: x8–x15 or f8–f15.
+// short returns the register that a 3-bit field at bit lo names: x8–x15 or f8–f15.
 func short(w uint32, lo uint) uint8 { return uint8(8 + w>>lo&7) }
 
-// imm6 is the signed immediate of c.addi and its kin.
+// imm6 returns the signed immediate of c.addi and similar instructions.
 func imm6(w uint32) int32 { return int32(bits(w, 12, 12)<<31)>>26 | int32(bits(w, 6, 2)) }
 
 func quadrant0(w uint32) Inst {
@@ -76,7 +76,7 @@ func quadrant1(w uint32) Inst {
 			}
 			return Inst{Op: OpADDI, Rd: regSP, Rs1: regSP, Imm: imm}
 		}
-		if imm == 0 && rd&1 != 0 && rd < 16 { // c.mop.n, which does nothing
+		if imm == 0 && rd&1 != 0 && rd < 16 { // c.mop.n, which has no effect
 			return Inst{Op: OpADDI}
 		}
 		if imm == 0 {
@@ -119,7 +119,7 @@ func quadrant1ALU(w uint32) Inst {
 	return Inst{Op: op, Rd: rd, Rs1: rd, Rs2: rs2}
 }
 
-// byteAccess is a load or store of Zcb, of one byte or two.
+// byteAccess decodes a load or store of Zcb, of one or two bytes.
 func byteAccess(w uint32, reg, rs1 uint8) Inst {
 	half := int32(bits(w, 5, 5) << 1)
 	one := half | int32(bits(w, 6, 6))
@@ -141,7 +141,7 @@ func byteAccess(w uint32, reg, rs1 uint8) Inst {
 	return Inst{}
 }
 
-// zcbUnary is an operation of Zcb on one register.
+// zcbUnary decodes an operation of Zcb on one register.
 func zcbUnary(rd uint8, what uint32) Inst {
 	i := Inst{Rd: rd, Rs1: rd}
 	switch what {
@@ -193,7 +193,7 @@ func quadrant2(w uint32) Inst {
 	return Inst{Op: OpSD, Rs1: regSP, Rs2: rs2, Imm: storeDouble}
 }
 
-// quadrant2Jump: c.jr, c.mv, c.ebreak, c.jalr, c.add.
+// quadrant2Jump decodes c.jr, c.mv, c.ebreak, c.jalr and c.add.
 func quadrant2Jump(rd, rs2 uint8, high bool) Inst {
 	switch {
 	case !high && rs2 != 0:

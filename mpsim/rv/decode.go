@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// byOpcode lists, for each major opcode (bits 2–6), the operations in it, those
-// that more bits decide first: pause is a fence, too.
+// byOpcode lists the operations of each major opcode (bits 2–6). Those that more bits
+// determine come first, since pause, for example, is also a fence.
 var byOpcode = func() (index [32][]Op) {
 	for op := OpInvalid + 1; op < NumOps; op++ {
 		major := table[op].match >> 2 & 31
@@ -20,8 +20,8 @@ var byOpcode = func() (index [32][]Op) {
 	return index
 }()
 
-// Len is the bytes of the instruction whose first 16 bits are parcel. The
-// encodings longer than 32 bits, of which none is known here, count as 4.
+// Len returns the length in bytes of the instruction whose first 16 bits are parcel.
+// Encodings longer than 32 bits, none of which is supported, count as 4.
 func Len(parcel uint16) uint8 {
 	if parcel&3 != 3 {
 		return 2
@@ -29,9 +29,9 @@ func Len(parcel uint16) uint8 {
 	return 4
 }
 
-// Decode decodes the instruction in word, of which only the low 16 bits count
-// when it is compressed. It is false for what is no instruction that is known: Op is
-// then [OpInvalid], and Len still set.
+// Decode decodes the instruction in word. If it is compressed, only the low 16 bits count.
+// Decode reports false for an unknown instruction: Op is then [OpInvalid], and Len is still
+// set.
 func Decode(word uint32) (Inst, bool) {
 	if word&3 != 3 {
 		return decodeCompressed(uint16(word))

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/arch/riscv64/riscv64asm"
 )
 
-// The independent decoder names operations as the assembler does, with aq and
-// rl as part of the name, and does not expand compressed instructions by
-// itself: it returns the base operation for those as well.
+// The independent decoder names operations as the assembler does, with aq and rl as part of
+// the name. It does not expand compressed instructions itself: it returns the base
+// operation for those as well.
 func reference(word uint32) (string, int, bool) {
 	var b [4]byte
 	binary.LittleEndian.PutUint32(b[:], word)
@@ -33,7 +33,7 @@ func TestAgainstReferenceRandom(t *testing.T) {
 	for range 400_000 {
 		word := rng.Uint32()
 		if rng.IntN(2) == 0 {
-			// Close to a valid instruction: one with a few bits changed.
+			// Close to a valid instruction: a few bits differ.
 			op := 1 + Op(rng.IntN(int(NumOps)-1))
 			word = table[op].match | word&^table[op].mask
 		}
@@ -52,8 +52,8 @@ func TestAgainstReferenceRandom(t *testing.T) {
 	}
 }
 
-// compare notes in wrong what the two decoders disagree about. Operations of
-// extensions that are not ours count as illegal.
+// compare records in wrong what the two decoders disagree about. Operations of unsupported
+// extensions count as illegal.
 func compare(t *testing.T, word uint32, wrong map[string]int, agreed *int) {
 	t.Helper()
 	want, n, valid := reference(word)
@@ -65,9 +65,9 @@ func compare(t *testing.T, word uint32, wrong map[string]int, agreed *int) {
 		return
 	case ok && (unreferenced[got.Op] || got.Len == 2 && zcb(word)): // see TestExtensions
 		return
-	case !ok && want == "csrrw" && word&0xffff == 0: // its way to write unimp
+	case !ok && want == "csrrw" && word&0xffff == 0: // its notation for unimp
 		return
-	case ok && !valid && got.Len == 2 && hint(got): // legal without effect
+	case ok && !valid && got.Len == 2 && hint(got): // legal, without effect
 		return
 	case !ok:
 		disagree = "refused: " + want
@@ -104,15 +104,15 @@ var unreferenced = func() map[Op]bool {
 	return ops
 }()
 
-// zcb tells the compressed encodings of Zcb and Zcmop, which it does not know
-// either.
+// zcb reports compressed encodings of Zcb and Zcmop, which the independent decoder does not
+// know either.
 func zcb(word uint32) bool {
 	w := word & 0xffff
 	return w&0xe003 == 0x8000 || w&0xfc63 == 0x9c41 || w&0xfc63 == 0x9c61 || w&0xf8ff == 0x6081
 }
 
-// hint tells the compressed encodings that the manual sets aside as HINTs: the
-// reference decoder refuses them.
+// hint reports the compressed encodings that the manual reserves for HINTs. The reference
+// decoder rejects them.
 func hint(i Inst) bool {
 	switch i.Op {
 	case OpSLLI, OpSRLI, OpSRAI, OpADDI:

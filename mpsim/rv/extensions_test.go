@@ -2,8 +2,8 @@ package rv
 
 import "testing"
 
-// TestExtensions has encodings that the independent decoder does not know, from
-// the diagrams of the manual's chapters.
+// TestExtensions checks encodings that the independent decoder does not know. They come
+// from the diagrams in the manual's chapters.
 func TestExtensions(t *testing.T) {
 	for _, test := range []struct {
 		word uint32

@@ -2,11 +2,10 @@ package rv
 
 import "hindsight/tracefmt/event"
 
-// Inst is a decoded instruction. Fields that the operation does not have are
-// zero.
+// Inst is a decoded instruction. Fields that the operation does not have are zero.
 type Inst struct {
 	Op                Op
-	Rd, Rs1, Rs2, Rs3 uint8  // 0–31, of the file that the operation says
+	Rd, Rs1, Rs2, Rs3 uint8  // 0–31, in the register file that the operation specifies
 	Len               uint8  // bytes: 2 or 4
 	RM                uint8  // rounding mode field: 0–4, 7 dynamic, 5 and 6 reserved
 	Aq, Rl            bool   // of AMO, LR and SC
@@ -22,10 +21,10 @@ const (
 
 func links(r uint8) bool { return r == regRA || r == regT0 }
 
-// End says how the instruction ends a block when nothing around it matters;
-// EndFall when it does not end one (and for fence.i, which ends a block only
-// because the code after it may be new). Acquire loads and release stores
-// depend on their neighbours: see [Scan].
+// End returns how the instruction ends a block, regardless of its neighbours. It returns
+// EndFall if it does not end one (and for fence.i, which ends a block only because the code
+// after it may be new). Acquire loads and release stores depend on their neighbours: see
+// [Scan].
 func (i Inst) End() event.End {
 	switch i.Op {
 	case OpBEQ, OpBNE, OpBLT, OpBGE, OpBLTU, OpBGEU:
@@ -54,7 +53,7 @@ func (i Inst) End() event.End {
 	return event.EndFall
 }
 
-// Target is where a direct branch, jump or call at pc goes when taken.
+// Target returns where a direct branch, jump or call at pc goes when taken.
 func (i Inst) Target(pc uint64) (uint64, bool) {
 	switch i.Op {
 	case OpJAL, OpBEQ, OpBNE, OpBLT, OpBGE, OpBLTU, OpBGEU:
@@ -63,17 +62,18 @@ func (i Inst) Target(pc uint64) (uint64, bool) {
 	return 0, false
 }
 
-// Atomic tells AMO, LR and SC.
+// Atomic reports whether the instruction is an AMO, LR or SC.
 func (i Inst) Atomic() bool { return i.Op >= OpLRW && i.Op <= OpAMOCASD }
 
-// Compares tells an AMO that writes only if memory holds what rd does, which it
-// reads for that; Rs3 is rd then.
+// Compares reports whether the instruction is an AMO that writes only if memory contains
+// the value of rd, which it therefore reads. Rs3 is then rd.
 func (i Inst) Compares() bool { return i.Op == OpAMOCASW || i.Op == OpAMOCASD }
 
-// StoresFloat tells stores of a floating-point register.
+// StoresFloat reports whether the instruction stores a floating-point register.
 func (i Inst) StoresFloat() bool { return i.Op == OpFSW || i.Op == OpFSD || i.Op == OpFSH }
 
-// AtomicSize is the bytes that an AMO, LR or SC touches; else 0.
+// AtomicSize returns the number of bytes that an AMO, LR or SC accesses, or 0 for other
+// instructions.
 func (i Inst) AtomicSize() uint8 {
 	if !i.Atomic() {
 		return 0
@@ -81,8 +81,8 @@ func (i Inst) AtomicSize() uint8 {
 	return table[i.Op].load | table[i.Op].store
 }
 
-// Mem describes a plain load or store, floating-point ones too; ok is false
-// for all else, AMO, LR and SC among them.
+// Mem describes a plain load or store, including floating-point ones. ok is false for
+// everything else, including AMO, LR and SC.
 func (i Inst) Mem() (a event.Access, size uint8, ok bool) {
 	if i.Op >= NumOps || i.Atomic() {
 		return 0, 0, false
@@ -105,8 +105,8 @@ const (
 	FenceI
 )
 
-// Fence returns the predecessor and successor sets of a FENCE (fence.tso as what
-// it orders at least: rw,rw).
+// Fence returns the predecessor and successor sets of a FENCE. For fence.tso it returns
+// what it orders at least: rw,rw.
 func (i Inst) Fence() (pred, succ uint8, ok bool) {
 	if i.Op != OpFENCE {
 		return 0, 0, false
@@ -114,7 +114,7 @@ func (i Inst) Fence() (pred, succ uint8, ok bool) {
 	return uint8(i.Imm>>4) & 15, uint8(i.Imm) & 15, true
 }
 
-// Numbers of registers in a [RegSet].
+// Register numbers in a [RegSet].
 const (
 	RegF    = 32 // f0; the integer registers are 0–31
 	RegFCSR = 64
@@ -134,7 +134,7 @@ func (s RegSet) Has(r int) bool {
 	return r >= 0 && r < RegFCSR && s.Regs>>r&1 != 0
 }
 
-// Uses is the set of registers that the instruction reads; never x0.
+// Uses returns the set of registers that the instruction reads. It never contains x0.
 func (i Inst) Uses() RegSet {
 	var s RegSet
 	if i.Op >= NumOps {
@@ -148,10 +148,10 @@ func (i Inst) Uses() RegSet {
 	return s
 }
 
-// Defs is the set of registers that the instruction writes; never x0. The
-// exception flags that floating-point arithmetic accumulates count as a
-// definition of fcsr only for the CSR operations: counting them would tie
-// every arithmetic operation to the one before.
+// Defs returns the set of registers that the instruction writes. It never contains x0. Only
+// CSR operations count as a definition of fcsr. If the exception flags that floating-point
+// arithmetic accumulates counted, every arithmetic operation would depend on the previous
+// one.
 func (i Inst) Defs() RegSet {
 	var s RegSet
 	if i.Op >= NumOps {
@@ -175,10 +175,11 @@ func (s *RegSet) add(r *row, operand int, reg uint8) {
 	}
 }
 
-// floatCSR tells fflags, frm and fcsr.
+// floatCSR reports whether a CSR is fflags, frm or fcsr.
 func floatCSR(csr uint16) bool { return csr >= 1 && csr <= 3 }
 
-// writesCSR: csrrs and csrrc with x0 (or immediate 0) only read.
+// writesCSR reports whether the instruction writes a CSR: csrrs and csrrc with x0 (or
+// immediate 0) only read.
 func (i Inst) writesCSR() bool {
 	switch i.Op {
 	case OpCSRRS, OpCSRRC:

@@ -1,7 +1,7 @@
 package rv
 
-// Missing names the extension that an instruction belongs to which [Decode]
-// refuses, as far as its opcode tells; "" when it is of none that is known.
+// Missing returns the name of the extension of an instruction that [Decode] rejects, as far
+// as its opcode shows it, or "" if the extension is unknown.
 func Missing(word uint32) string {
 	if word&3 != 3 {
 		return ""

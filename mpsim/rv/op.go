@@ -1,7 +1,7 @@
 package rv
 
-// Op is an operation of RV64GC or of the extensions that package doc names. The zero value is no operation: an illegal
-// instruction.
+// Op is an operation of RV64GC or of the extensions listed in the package comment. The zero
+// value is an illegal instruction.
 type Op uint16
 
 // The operations, in the order of the manual's chapters.
@@ -161,7 +161,7 @@ const (
 	OpAMOMINUD
 	OpAMOMAXUD
 
-	OpAMOCASW // Zacas, without the one of 16 bytes
+	OpAMOCASW // Zacas without the 16-byte form
 	OpAMOCASD
 
 	OpFLW
@@ -195,7 +195,7 @@ const (
 	OpFCVTSLU
 	OpFMVWX
 
-	// Of single precision in Zfa, and Zfhmin.
+	// Single precision: Zfa and Zfhmin.
 	OpFLIS
 	OpFMINMS
 	OpFMAXMS
@@ -243,7 +243,7 @@ const (
 	OpFCVTDLU
 	OpFMVDX
 
-	// Of double precision in Zfa and Zfhmin.
+	// Double precision: Zfa and Zfhmin.
 	OpFLID
 	OpFMINMD
 	OpFMAXMD
@@ -258,7 +258,7 @@ const (
 	NumOps
 )
 
-// String is the operation as the assembler writes it.
+// String returns the operation in assembler notation.
 func (o Op) String() string {
 	if o < NumOps {
 		return table[o].name
@@ -266,8 +266,8 @@ func (o Op) String() string {
 	return table[OpInvalid].name
 }
 
-// Encoding returns the bit pattern of the operation's 32-bit form: an instruction
-// is one of this operation when the bits that mask selects are those of match.
+// Encoding returns the bit pattern of the operation's 32-bit form. An instruction has this
+// operation if its bits selected by mask equal those of match.
 func (o Op) Encoding() (match, mask uint32) {
 	if o >= NumOps {
 		o = OpInvalid

@@ -1,8 +1,8 @@
 package rv
 
-// Source returns the register that is the instruction's n-th operand, rs1, rs2 or
-// rs3 for n of 1, 2 or 3: integer 0–31, floating-point 32–63. It is not ok when
-// the instruction has no such operand, or has x0 there.
+// Source returns the register of the instruction's nth operand, which is rs1, rs2 or rs3
+// for n of 1, 2 or 3: integer 0–31, floating-point 32–63. ok is false if the instruction
+// has no such operand, or if it is x0.
 func (i Inst) Source(n int) (reg uint8, ok bool) {
 	if i.Op >= NumOps || n < 1 || n > 3 || n >= len(table[i.Op].regs) {
 		return 0, false
@@ -17,8 +17,8 @@ func (i Inst) Source(n int) (reg uint8, ok bool) {
 	return 0, false
 }
 
-// Dest returns the register that the instruction writes: integer 1–31,
-// floating-point 32–63. It is not ok when there is none; x0 is none.
+// Dest returns the register that the instruction writes: integer 1–31, floating-point
+// 32–63. ok is false if there is none; x0 does not count.
 func (i Inst) Dest() (reg uint8, ok bool) {
 	if i.Op >= NumOps || len(table[i.Op].regs) == 0 {
 		return 0, false

@@ -2,7 +2,7 @@ package rv
 
 import "testing"
 
-// TestSource: the operands one by one are the set of all of them.
+// TestSource checks that the single operands together are the set of all operands.
 func TestSource(t *testing.T) {
 	for op := Op(0); op <= NumOps; op++ {
 		i := Inst{Op: op, Rd: 3, Rs1: 8, Rs2: 0, Rs3: 9}

@@ -2,34 +2,35 @@ package rv
 
 import mathbits "math/bits"
 
-// Part says how code finds the byte or half-word that an atomic instruction on
-// a word of four bytes is really about: RISC-V has no narrower ones, so that
-// compilers mask and shift. The registers are read when the instruction runs.
-// The zero value says that the access is about the whole word.
+// Part says how code finds the byte or half-word that an atomic instruction on a four-byte
+// word actually accesses. RISC-V has no narrower atomic instructions, so compilers mask and
+// shift. The registers are read when the instruction runs. The zero value means that the
+// access is to the whole word.
 type Part struct {
-	// Masks are registers that LR/SC code combines the loaded word with and does
-	// not change: one of them holds the mask of the part, or its complement.
+	// Masks are registers that LR/SC code combines with the loaded word and does not
+	// change. One of them holds the mask of the part, or its complement.
 	Masks []uint8
-	// Shifted says that an AMO's operand was shifted to its place in the word.
-	// Shift is the register that holds by how many bits, or 0 when it may hold
-	// something else by then; only the operand can tell in this case.
+	// Shifted says that an AMO's operand was shifted to its place in the word. Shift is the
+	// register that holds the number of bits, or 0 if it may hold something else when the
+	// AMO runs. In that case only the operand shows the place.
 	Shifted bool
 	Shift   uint8
-	half    bool // the operand was cut to 16 bits before it was shifted
+	half    bool // the operand was truncated to 16 bits before it was shifted
 }
 
-// maxPart bounds the instructions between an LR and its SC that are looked at.
+// maxPart bounds the number of instructions examined between an LR and its SC.
 const maxPart = 24
 
-// maxFunction bounds the instructions of a function that are looked at for
-// what an AMO's operands are.
+// maxFunction bounds the number of instructions of a function that are examined to find the
+// origin of an AMO's operands.
 const maxFunction = 1 << 13
 
-// PartAt looks for the part that the AMO or LR at pc is about. The function that
-// pc is in begins at start.
+// PartAt looks for the part that the AMO or LR at pc accesses. The function that contains
+// pc starts at start.
 //
-// Of an AMO, the address must come from an ANDI with -4 and the operand from a
-// shift, by what comes before it in order of address: compilers move both out
+// For an AMO, the address must come from an ANDI with -4 and the operand from a shift, in
+// the code at lower addresses: compilers move both out of loops. For an LR, the code up to
+// its SC counts.
 // of loops. Of an LR, what counts is the code up to its SC.
 func PartAt(start, pc uint64, code Code) Part {
 	i, ok := fetch(code, pc)
@@ -45,8 +46,8 @@ func PartAt(start, pc uint64, code Code) Part {
 	return Part{}
 }
 
-// masks are the registers that instructions between the LR i at pc and its SC
-// combine by AND, and that nothing there changes.
+// masks returns the registers that instructions between the LR i at pc and its SC combine
+// by AND, and that nothing there changes.
 func masks(pc uint64, lr Inst, code Code) []uint8 {
 	var combined []uint8
 	changed := uint32(1)<<lr.Rd | 1
@@ -83,9 +84,9 @@ func masks(pc uint64, lr Inst, code Code) []uint8 {
 
 // shifted looks for the instructions that computed the operands of the AMO amo.
 func shifted(start, pc uint64, amo Inst, code Code) Part {
-	var last [32]Inst // that wrote each register
-	var when [32]int  // which instruction that was, from 1; 0: none
-	half := false     // the operand's shift took a value that was cut to 16 bits
+	var last [32]Inst // the last one that wrote each register
+	var when [32]int  // its number, from 1; 0: none
+	half := false     // the operand's shift used a value that was truncated to 16 bits
 	at := start
 	for n := 1; at < pc && n < maxFunction; n++ {
 		i, ok := fetch(code, at)
@@ -112,9 +113,9 @@ func shifted(start, pc uint64, amo Inst, code Code) Part {
 	return p
 }
 
-// Bytes is the part: its offset in the word and its size, for an instruction
-// with the given operand (of an AMO) that runs with the integer registers x.
-// A size of 4 is the whole word.
+// Bytes returns the part, as its offset in the word and its size, for an instruction with
+// the given operand (of an AMO) that runs with the integer registers x. A size of 4 means
+// the whole word.
 func (p *Part) Bytes(op Op, operand uint32, x *[32]uint64) (offset, size uint32) {
 	for _, r := range p.Masks {
 		m := uint32(x[r])

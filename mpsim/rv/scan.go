@@ -2,29 +2,29 @@ package rv
 
 import "hindsight/tracefmt/event"
 
-// MaxBlock is the number of instructions at which blocks are cut.
+// MaxBlock is the maximum number of instructions in a block.
 const MaxBlock = 64
 
-// usualBlock is room for most blocks.
+// usualBlock is the capacity needed for most blocks.
 const usualBlock = 8
 
-// Code reads 16 bits of executable memory, little-endian, at an even address;
-// false where there is none.
+// Code reads 16 bits of executable memory, little-endian, at an even address. It reports
+// false if there are none.
 type Code func(addr uint64) (uint16, bool)
 
-// Block is straight-line code as [Scan] cuts it.
+// Block is straight-line code, cut by [Scan].
 type Block struct {
 	PC     uint64
 	Bytes  uint32
 	Insts  []Inst
 	End    event.End
-	Target uint64     // of EndBranch, EndJump, EndCall; else 0
-	Mode   event.Mode // of EndAtomic: the ordering that the code returns the last instruction's access
-	Fence  event.Mode // ordering of a separate fence that ends the block as EndFall; else 0
+	Target uint64     // of EndBranch, EndJump, EndCall; otherwise 0
+	Mode   event.Mode // of EndAtomic: the ordering that the code requests for the access of the last instruction
+	Fence  event.Mode // ordering of a separate fence that ends the block as EndFall; otherwise 0
 }
 
-// Sites lists the plain accesses of the block in execution order. The load or
-// store that ends a block as EndAtomic is none of them.
+// Sites returns the plain accesses of the block in execution order. They do not include the
+// load or store that ends a block as EndAtomic.
 func (b *Block) Sites() []event.Site {
 	var sites []event.Site
 	pc := b.PC
@@ -37,30 +37,30 @@ func (b *Block) Sites() []event.Site {
 	return sites
 }
 
-// Scan decodes straight-line code from pc up to the instruction that ends the
-// block, at most limit instructions (0: [MaxBlock]). An instruction that
-// cannot be fetched ends the block before it as EndFall; a block with no
-// instruction at all means that pc itself cannot be fetched. An illegal
-// instruction is in the block, as [OpInvalid], and ends it as EndTrap.
+// Scan decodes straight-line code from pc up to the instruction that ends the block, at
+// most limit instructions (0: [MaxBlock]). Before an instruction that cannot be fetched, the
+// block ends as EndFall. A block without instructions means that pc itself cannot be
+// fetched. An illegal instruction is included in the block, as [OpInvalid], and ends it as
+// EndTrap.
 //
-// Besides the instructions that [Inst.End] names, these end a block:
+// In addition to the instructions that [Inst.End] names, these end a block:
 //
 //   - fence.i (EndFall);
-//   - a FENCE that belongs to no atomic access, before or after it (EndFall, Fence says
-//     what it orders): how gcc writes atomic_thread_fence;
+//   - a FENCE that belongs to no atomic access, before or after it (EndFall; Fence says
+//     what it orders): gcc's code for atomic_thread_fence;
 //   - a plain integer load directly followed by a FENCE with R among its
-//     predecessors and R and W among its successors: how gcc writes an acquire
+//     predecessors and R and W among its successors: gcc's code for an acquire
 //     load (EndAtomic, after the load);
 //   - a plain integer store preceded in memory by a FENCE with R and W among its
 //     predecessors and W among its successors, with at most a few instructions
-//     between them that touch registers or load from the frame: a release store (EndAtomic; but see
-//     releases). The bytes decide, not how the store was reached, so that it
-//     is the same in every block that contains it. A FENCE that follows a
-//     store like that one belongs to it (a sequentially consistent store) and
-//     makes no release store of what comes next.
+//     between them that access only registers or load from the frame: a release
+//     store (EndAtomic; but see releases). The bytes decide, not how the store was
+//     reached, so that it is the same in every block that contains it. A FENCE
+//     that follows such a store belongs to it (a sequentially consistent store)
+//     and does not make a release store of what comes next.
 //
-// An AMO or LR preceded by such a FENCE has Release ordering besides its own
-// bits; of an LR the release is that of the SC which succeeds.
+// An AMO or LR preceded by such a FENCE has Release ordering in addition to its own bits.
+// For an LR, the release belongs to the SC that succeeds.
 func Scan(pc uint64, code Code, limit int) Block {
 	room := limit // often their exact number
 	if limit <= 0 {
@@ -101,7 +101,7 @@ func Scan(pc uint64, code Code, limit int) Block {
 	return b
 }
 
-// fetch decodes the instruction at pc; false when it cannot be read whole.
+// fetch decodes the instruction at pc. It reports false if it cannot be read completely.
 func fetch(code Code, pc uint64) (Inst, bool) {
 	low, ok := code(pc)
 	if !ok {
@@ -119,8 +119,7 @@ func fetch(code Code, pc uint64) (Inst, bool) {
 	return i, true
 }
 
-// fenced reports whether the plain access i at pc is an acquire load or a
-// release store.
+// fenced reports whether the plain access i at pc is an acquire load or a release store.
 func fenced(code Code, pc uint64, i Inst, access event.Access) bool {
 	if access == event.Write {
 		_, size, _ := i.Mem()
@@ -134,17 +133,16 @@ func fenced(code Code, pc uint64, i Inst, access event.Access) bool {
 	return ok && pred&FenceR != 0 && succ&(FenceR|FenceW) == FenceR|FenceW
 }
 
-// maxBetween bounds the instructions that a compiler's scheduler may have moved
+// maxBetween bounds the number of instructions that a compiler's scheduler may have moved
 // between a fence and its store.
 const maxBetween = 3
 
-// releases reports whether a store of size bytes at pc follows a FENCE that
-// makes it a release store. That is one that orders all earlier accesses before
-// later writes; a full fence does so for stores of one or two bytes only (gcc
-// before version 14 uses amoswap for wider ones), and none does that is itself
-// the second half of a sequentially consistent store.
+// releases reports whether a store of size bytes at pc follows a FENCE that makes it a
+// release store. Such a FENCE orders all earlier accesses before later writes. A full fence
+// counts only for stores of one or two bytes (gcc before version 14 uses amoswap for wider
+// ones), and not if it is itself the second half of a sequentially consistent store.
 func releases(code Code, pc uint64, size uint8) bool {
-	// Nearly always there is no FENCE near, which its first half tells.
+	// Usually there is no FENCE nearby, which its first half shows.
 	for at := pc - 4*(maxBetween+1); at != pc-2; at += 2 {
 		if low, ok := code(at); ok && low&fenceMask == fenceLow {
 			return fenceBehind(code, pc, size, maxBetween)
@@ -153,7 +151,8 @@ func releases(code Code, pc uint64, size uint8) bool {
 	return false
 }
 
-// The first half of a FENCE: its opcode and the function that tells it from FENCE.I.
+// The first half of a FENCE: its opcode and the function that distinguishes it from
+// FENCE.I.
 const (
 	fenceMask = 0x707f
 	fenceLow  = 0x000f
@@ -180,9 +179,9 @@ func fenceBehind(code Code, pc uint64, size uint8, between int) bool {
 	return false
 }
 
-// prepares recognises instructions that may be between the fence of a release store
-// and the store: those that compute what it stores, or where, or, without
-// optimisation, load it from the function's own frame.
+// prepares reports whether an instruction may be between the fence of a release store and
+// the store: those that compute what it stores, or where, or that load it from the
+// function's own frame in unoptimised code.
 func (i Inst) prepares() bool {
 	if a, _, ok := i.Mem(); ok && a == event.Read {
 		return i.Rs1 == regSP || i.Rs1 == regS0
@@ -193,15 +192,15 @@ func (i Inst) prepares() bool {
 // regS0 is the frame pointer, where there is one.
 const regS0 = 8
 
-// computes tells instructions that only change registers.
+// computes reports whether the instruction only changes registers.
 func (i Inst) computes() bool {
 	_, _, access := i.Mem()
 	return i.Op != OpInvalid && i.End() == event.EndFall && !access && !i.Atomic() &&
 		i.Op != OpFENCE && i.Op != OpFENCEI && (i.Op < OpCSRRW || i.Op > OpCSRRCI)
 }
 
-// precedes reports whether there is a FENCE right before pc that orders all earlier
-// accesses before later writes: part of the AMO or LR at pc.
+// precedes reports whether a FENCE immediately before pc orders all earlier accesses before
+// later writes, and so belongs to the AMO or LR at pc.
 func precedes(code Code, pc uint64) bool {
 	f, ok := fenceAt(code, pc-4)
 	if !ok {
@@ -231,8 +230,7 @@ func storeEnds(code Code, pc uint64) bool {
 	return ok
 }
 
-// before decodes the load or store whose bytes end at pc, as far as bytes can
-// tell.
+// before decodes the load or store whose bytes end at pc, as far as the bytes show it.
 func before(code Code, pc uint64, access event.Access) (i Inst, at uint64, ok bool) {
 	for _, size := range []uint8{2, 4} {
 		at = pc - uint64(size)
@@ -250,10 +248,10 @@ func before(code Code, pc uint64, access event.Access) (i Inst, at uint64, ok bo
 	return Inst{}, 0, false
 }
 
-// alone returns the ordering of the FENCE i at pc when it is part of no atomic
-// access; else 0. first says that it is the first instruction of a block: only
-// then may it belong to a load before it, which would have ended the block. What
-// comes before a block is guessed from its bytes.
+// alone returns the ordering of the FENCE i at pc if it is not part of an atomic access,
+// and otherwise 0. first says that it is the first instruction of a block: only then may it
+// belong to a preceding load, which would have ended the block. What precedes a block is
+// guessed from its bytes.
 func alone(code Code, pc uint64, i Inst, first bool) event.Mode {
 	pred, succ, _ := i.Fence()
 	var m event.Mode
@@ -307,7 +305,7 @@ func mode(code Code, pc uint64, i Inst) (m event.Mode) {
 	return m
 }
 
-// float tells loads and stores of floating-point registers.
+// float reports whether the instruction loads or stores a floating-point register.
 func (i Inst) float() bool {
 	return i.Op == OpFLW || i.Op == OpFLD || i.Op == OpFLH || i.StoresFloat()
 }

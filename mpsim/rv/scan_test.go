@@ -6,7 +6,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// codeAt serves words as code from address 0x1000 on.
+// codeAt returns words as code starting at address 0x1000.
 func codeAt(words ...uint32) Code {
 	return func(addr uint64) (uint16, bool) {
 		n := (addr - 0x1000) / 4

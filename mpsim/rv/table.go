@@ -1,21 +1,21 @@
 package rv
 
-// row says what an operation's encoding is. The bits of an instruction that
-// mask selects are those of match.
+// row defines the encoding of an operation. The bits of an instruction selected by mask
+// equal those of match.
 type row struct {
 	name        string
 	match, mask uint32
-	// regs names the register files of rd, rs1, rs2 and rs3 in this order: x
-	// integer, f floating-point, - (or beyond the end) not an operand.
+	// regs contains the register files of rd, rs1, rs2 and rs3 in this order: x integer, f
+	// floating-point, - (or missing) not an operand.
 	regs string
 	imm  immediate
-	// load and store are bytes of memory read or written; an atomic operation
-	// has its width in one of them.
+	// load and store are the numbers of bytes read or written. An atomic operation has its
+	// width in one of them.
 	load, store uint8
 	rm          bool // has a rounding mode field
 }
 
-// immediate is how the immediate operand is spread over the instruction.
+// immediate says how the immediate operand is distributed over the instruction.
 type immediate uint8
 
 const (
@@ -27,26 +27,26 @@ const (
 	immJ               // jal
 	immShift           // 6 bits
 	immFence           // fm, predecessors, successors
-	immIndex           // fli: 5 bits in place of rs1
+	immIndex           // fli: 5 bits instead of rs1
 	immCSR             // number of a CSR
-	immCSRI            // the same, and 5 bits of immediate in place of rs1
+	immCSRI            // the same, and 5 bits of immediate instead of rs1
 )
 
-// What the masks select: the opcode, and of funct3, funct7, funct5, rs2 and
-// the format bits those that tell operations apart.
+// The bits that the masks select: the opcode, and those of funct3, funct7, funct5, rs2 and
+// the format bits that distinguish operations.
 const (
 	maskOp   = 0x0000007f
 	maskF3   = 0x0000707f
 	maskF6   = 0xfc00707f
 	maskF7   = 0xfe00707f
 	maskFP   = 0xfe00007f // funct7, funct3 is the rounding mode
-	maskFP1  = 0xfff0007f // and one operand only
+	maskFP1  = 0xfff0007f // the same with only one operand
 	maskFPX  = 0xfff0707f
 	maskR4   = 0x0600007f
 	maskAMO  = 0xf800707f
 	maskLR   = 0xf9f0707f
 	maskCBO  = 0xfff07fff
-	maskMOP  = 0xb3c0707f // mop.r.n, whatever n
+	maskMOP  = 0xb3c0707f // mop.r.n, for any n
 	maskMOPR = 0xb200707f // mop.rr.n
 	maskAll  = 0xffffffff
 )

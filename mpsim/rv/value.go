@@ -2,9 +2,9 @@ package rv
 
 import "hindsight/tracefmt/event"
 
-// Static returns the result of an instruction at pc that depends on nothing else:
-// of LUI, AUIPC, a constant (ADDI from x0) and the link of a jump. ok is false
-// for others, and for those that write x0.
+// Static returns the result of an instruction at pc that depends on nothing else: LUI,
+// AUIPC, a constant (ADDI from x0) and the link of a jump. ok is false for others, and for
+// those that write x0.
 func (i Inst) Static(pc uint64) (v uint64, ok bool) {
 	if i.Rd == 0 {
 		return 0, false
@@ -23,7 +23,7 @@ func (i Inst) Static(pc uint64) (v uint64, ok bool) {
 }
 
 // Valued reports whether an instruction in the middle of a block has an entry in
-// event.Batch.Values: it writes a register, and not always the same.
+// event.Batch.Values: it writes a register, and not always the same value.
 func (i Inst) Valued() bool {
 	if i.Defs().Regs == 0 {
 		return false
@@ -32,17 +32,17 @@ func (i Inst) Valued() bool {
 	return !static
 }
 
-// Told says which entries an instruction has in event.Batch.Values, in this
-// order: the address that it accesses, and what it leaves in its register or, of
-// a store-conditional, whether it stored. atomic says that the instruction is
-// the atomic access at the end of a block.
+// Told says which entries an instruction has in event.Batch.Values, in this order: the
+// address that it accesses, and what it writes to its register or, for a store-conditional,
+// whether it stored. atomic says that the instruction is the atomic access at the end of a
+// block.
 func (i Inst) Told(atomic bool) (addr, result bool) {
 	conditional := i.Op == OpSCW || i.Op == OpSCD
-	return atomic, i.Valued() || atomic && conditional // even if no register takes it
+	return atomic, i.Valued() || atomic && conditional // even if no register receives it
 }
 
-// Values counts the entries that a block with these instructions and this end
-// has in event.Batch.Values.
+// Values returns the number of entries in event.Batch.Values of a block with these
+// instructions and this end.
 func Values(insts []Inst, end event.End) int {
 	n := 0
 	for k, i := range insts {
@@ -57,8 +57,7 @@ func Values(insts []Inst, end event.End) int {
 	return n
 }
 
-// The control registers that hold the rounding mode, and where it stands in
-// fcsr.
+// The control registers that hold the rounding mode, and its position in fcsr.
 const (
 	csrFRM      = 2
 	csrFCSR     = 3
@@ -66,13 +65,13 @@ const (
 	roundInFCSR = 5
 )
 
-// Rounds tells an instruction that may change the rounding mode.
+// Rounds reports whether an instruction may change the rounding mode.
 func (i Inst) Rounds() bool {
 	return (i.CSR == csrFRM || i.CSR == csrFCSR) && i.Defs().FCSR
 }
 
-// Rounding is the rounding mode after an instruction that may change it
-// ([Inst.Rounds]): mode is the one before, rs1 what register rs1 holds.
+// Rounding returns the rounding mode after an instruction that may change it
+// ([Inst.Rounds]). mode is the previous mode, rs1 the content of register rs1.
 func (i Inst) Rounding(mode uint8, rs1 uint64) uint8 {
 	switch i.Op {
 	case OpCSRRWI, OpCSRRSI, OpCSRRCI:
@@ -93,12 +92,11 @@ func (i Inst) Rounding(mode uint8, rs1 uint64) uint8 {
 	return mode
 }
 
-// DynamicRounding is the rounding mode field of an instruction that rounds as
-// fcsr says.
+// DynamicRounding is the rounding mode field of an instruction that rounds as fcsr says.
 const DynamicRounding = 7
 
-// Loaded returns what a load, an LR or an AMO leaves in its destination register.
-// mem holds the bytes of memory in its low bits; what is above them is ignored. A
+// Loaded returns what a load, an LR or an AMO writes to its destination register. mem
+// contains the bytes of memory in its low bits; the other bits are ignored. A
 // floating-point number of less than 64 bits is boxed.
 func (i Inst) Loaded(mem uint64) uint64 {
 	switch i.Op {
