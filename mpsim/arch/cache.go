@@ -16,16 +16,16 @@ type hart struct {
 	branch pendingBranch
 }
 
-// set is a set of a cache: the lines in it, that used last first.
+// set is a set of a cache: its lines, the most recently used first.
 type set []way
 
 type way struct {
-	number uint64 // of the line: address / bytes of a line
+	number uint64 // of the line: address / bytes per line
 	c      *copyOf
 }
 
-// find returns the hart's copy of a line and makes it the one used last; nil
-// when the cache does not hold it.
+// find returns the hart's copy of a line and makes it the most recently used one. It
+// returns nil if the cache does not hold it.
 func (s set) find(number uint64) *copyOf {
 	for i := range s {
 		if s[i].number != number {
@@ -39,8 +39,8 @@ func (s set) find(number uint64) *copyOf {
 	return nil
 }
 
-// put brings a copy in as the one used last, and returns the one that it drives
-// out of a full set, else nil.
+// put inserts a copy as the most recently used one. It returns the copy that this evicts
+// from a full set, or nil.
 func (s *set) put(number uint64, c *copyOf, ways int) (victim *copyOf) {
 	if len(*s) == ways {
 		victim = (*s)[ways-1].c
@@ -52,7 +52,7 @@ func (s *set) put(number uint64, c *copyOf, ways int) (victim *copyOf) {
 	return victim
 }
 
-// drop takes a line out, which leaves its way free.
+// drop removes a line, which frees its way.
 func (s *set) drop(number uint64) {
 	for i, w := range *s {
 		if w.number == number {

@@ -2,7 +2,7 @@ package arch
 
 import "hindsight/tracefmt/archinfo"
 
-// state of a copy under MESI (Papamarcos and Patel, ISCA 1984).
+// state is the state of a copy under MESI (Papamarcos and Patel, ISCA 1984).
 type state uint8
 
 const (
@@ -16,39 +16,39 @@ const (
 type loss uint8
 
 const (
-	never       loss = iota // it has not held it yet
+	never       loss = iota // it has never held it
 	evicted                 // another line took its way
 	invalidated             // another hart wrote to it
 )
 
-// line is what is known of a line of memory that some hart has touched.
+// line is what is known about a line of memory that some hart has touched.
 type line struct {
 	number uint64
-	copies []*copyOf // of the harts that ever held it, in the order in which they came
-	shared *sharing  // nil while only one hart has touched it
+	copies []*copyOf // of the harts that ever held it, in the order of their first access
+	shared *sharing  // nil as long as only one hart has touched it
 }
 
-// copyOf is a line as one hart sees it. Masks have a bit for every granule of
-// the line: a 64th of it, but a byte at least.
+// copyOf is a line as one hart sees it. Masks have one bit per granule of the line, which
+// is a 64th of the line but at least one byte.
 type copyOf struct {
 	hart  *hart
 	line  *line
 	state state
 	lost  loss
 
-	read, written uint64 // what the hart touched, in the whole run
-	used          uint64 // what it touched since it got the line
-	fresh         uint64 // what it wrote since it got the line for itself
-	// stale is what others wrote since the hart's last essential miss on this
-	// line. While the copy is valid it is not 0 only after a miss by
-	// invalidation of which is not known yet whether it was essential.
+	read, written uint64 // what the hart touched during the whole run
+	used          uint64 // what it has touched since it got the line
+	fresh         uint64 // what it has written since it got the line exclusively
+	// stale is what others have written since the hart's last essential miss on this line.
+	// While the copy is valid, it is nonzero only after a miss by invalidation that may
+	// still turn out to be essential.
 	stale uint64
 	miss  missAt // that miss
 
 	counts archinfo.TouchCounts
 }
 
-// missAt is where a miss happened, to be told when its kind is known.
+// missAt is where a miss happened, to be counted when its kind is known.
 type missAt struct {
 	word int
 	site *archinfo.Site
@@ -57,28 +57,28 @@ type missAt struct {
 // reference is one access to one line.
 type reference struct {
 	number      uint64 // of the line
-	first, last int    // words of the line that it touches
+	first, last int    // first and last word of the line that it touches
 	mask        uint64 // granules
 	pc          uint64
 	read, write bool
 }
 
-// access plays one reference and says whether it hit.
+// access simulates one reference and reports whether it hit.
 //
 // The protocol, for hart p and the line's other copies:
 //
-//  1. read, valid copy: nothing. Write, modified: nothing; exclusive: becomes
-//     modified; shared: an upgrade, which invalidates the others.
-//  2. read miss: a bus read. A modified copy is written back, all valid copies
-//     become shared; p's is shared if there were any, else exclusive.
-//  3. write miss: a bus read for ownership. All valid copies are invalidated,
-//     a modified one hands its data on; p's is modified.
-//  4. The line that a miss drives out is written back if modified.
+//  1. Read with a valid copy: nothing. Write with a modified copy: nothing; with an
+//     exclusive one: it becomes modified; with a shared one: an upgrade, which
+//     invalidates the others.
+//  2. Read miss: a bus read. A modified copy is written back, and all valid copies
+//     become shared. p's copy is shared if there were any, and otherwise exclusive.
+//  3. Write miss: a bus read for ownership. All valid copies are invalidated, and a
+//     modified one passes on its data. p's copy is modified.
+//  4. The line that a miss evicts is written back if it is modified.
 //
-// A miss on a line that p lost by invalidation is essential, a true-sharing
-// miss, if p touches during the lifetime of its new copy something that others
-// wrote since p's last essential miss on the line; else it is a false-sharing
-// miss.
+// A miss on a line that p lost by invalidation is essential, i.e. a true-sharing miss, if
+// during the lifetime of its new copy p touches something that others have written since
+// p's last essential miss on the line. Otherwise it is a false-sharing miss.
 func (m *Model) access(h *hart, r *reference) (hit bool) {
 	s := &h.sets[r.number&m.setMask]
 	c := s.find(r.number)
@@ -151,7 +151,7 @@ func (m *Model) fetch(h *hart, r *reference) *copyOf {
 	return c
 }
 
-// missed counts a miss of copy c, whose lost still says of which kind.
+// missed counts a miss of copy c, whose lost field still says which kind it is.
 func (m *Model) missed(c *copyOf, r *reference, from bool) {
 	k := &c.hart.counts
 	if from {
@@ -173,12 +173,12 @@ func (m *Model) missed(c *copyOf, r *reference, from bool) {
 	}
 }
 
-// verdict says of which kind the pending miss of copy c was.
+// verdict decides of which kind the pending miss of copy c was.
 func (m *Model) verdict(c *copyOf, essential bool) {
 	sh, k := c.line.shared, &c.hart.counts
 	w := sh.word(c.miss.word)
 	if essential {
-		c.stale = 0 // the miss has brought all of it
+		c.stale = 0 // the miss has fetched all of it
 		k.TrueSharing++
 		sh.counts.TrueSharing++
 		w.counts.TrueSharing++
@@ -191,7 +191,7 @@ func (m *Model) verdict(c *copyOf, essential bool) {
 	c.miss.site.False++
 }
 
-// ends is called when a valid copy goes: it settles what is open.
+// ends is called when a valid copy ceases to exist. It decides a pending miss.
 func (m *Model) ends(c *copyOf) {
 	if c.stale != 0 {
 		m.verdict(c, false)
@@ -199,7 +199,7 @@ func (m *Model) ends(c *copyOf) {
 	m.publish(c)
 }
 
-// publish tells the other copies, which are invalid, what c wrote.
+// publish records in the other copies, which are invalid, what c wrote.
 func (m *Model) publish(c *copyOf) {
 	if c.fresh == 0 {
 		return
@@ -212,7 +212,7 @@ func (m *Model) publish(c *copyOf) {
 	c.fresh = 0
 }
 
-// downgrade answers another hart's bus read.
+// downgrade handles another hart's bus read.
 func (m *Model) downgrade(c *copyOf) {
 	if c.state == modified {
 		m.publish(c)
@@ -222,7 +222,7 @@ func (m *Model) downgrade(c *copyOf) {
 	c.state = shared
 }
 
-// invalidateOthers takes the line from all other harts for a write by c.
+// invalidateOthers removes the line from all other harts for a write by c.
 func (m *Model) invalidateOthers(c *copyOf, r *reference) {
 	for _, o := range c.line.copies {
 		if o == c || o.state == invalid {
@@ -256,7 +256,7 @@ func (m *Model) upgraded(c *copyOf, r *reference) {
 	c.line.shared.upgraded(c, r, m.seq)
 }
 
-// line returns what is known of a line of memory.
+// line returns what is known about a line of memory.
 func (m *Model) line(number uint64) *line {
 	l := m.lines[number]
 	if l == nil {

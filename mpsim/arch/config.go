@@ -23,24 +23,24 @@ const (
 	maxTable = 1 << 20
 )
 
-// Config is the machine to be modelled. The zero value is 32 KiB, 8 ways, lines
-// of 64 bytes, and 4096 counters indexed by 12 bits of history.
+// Config describes the modelled machine. The zero value means caches of 32 KiB with 8 ways
+// and lines of 64 bytes, and 4096 counters indexed by 12 bits of history.
 type Config struct {
 	Size int // bytes of a hart's L1 data cache
-	Ways int // of a set
+	Ways int // per set
 	Line int // bytes of a line: a power of two from MinLine to MaxLine
 
 	Table       int // two-bit counters of a hart's branch predictor, a power of two
 	HistoryBits int // of global history, at most log2 of Table; negative means none
 
-	// History takes the history bits; nil drops them.
+	// History receives the history bits; nil discards them.
 	History History
 }
 
-// ErrConfig wraps what is wrong with a Config.
+// ErrConfig wraps errors about an invalid Config.
 var ErrConfig = errors.New("arch: bad configuration")
 
-// Filled is c with its defaults filled in.
+// Filled returns c with its defaults filled in.
 func (c Config) Filled() Config {
 	for _, f := range []struct {
 		field *int
@@ -59,7 +59,7 @@ func (c Config) Filled() Config {
 	return c
 }
 
-// check says what is wrong with a configuration that has been filled in.
+// check returns what is wrong with a configuration that has been filled in.
 func (c *Config) check() error {
 	power := func(n int) bool { return n > 0 && n&(n-1) == 0 }
 	switch {

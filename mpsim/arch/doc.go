@@ -3,16 +3,14 @@
 // kept coherent by a snooping bus under MESI, and a gshare predictor for every
 // hart.
 //
-// A [Model] is an [event.Observer]. It sees the batches of a run in the true
-// global order and changes nothing about the run. For every load, every store
-// and every conditional branch it keeps one history bit (a miss, a
-// misprediction), as in "Whole Execution Traces" (MICRO 2004), Table 4. For
-// every cache line that more than one hart touched it counts misses,
-// invalidations and upgrades, distinguishes misses by true and by false sharing
-// (Dubois, Skeppstedt, Ricciulli, Ramamurthy, Stenström, "The Detection and
-// Elimination of Useless Misses in Multiprocessors", ISCA 1993), and compares,
-// word by word, an invalidation-based with an update-based protocol (PPoPP
-// 2003, section 6).
+// A [Model] is an [event.Observer]. It receives the batches of a run in the true global
+// order and does not change the run. For every load, every store and every conditional
+// branch it records one history bit (a miss, a misprediction), as in "Whole Execution
+// Traces" (MICRO 2004), Table 4. For every cache line that more than one hart touched, it
+// counts misses, invalidations and upgrades, distinguishes true-sharing from false-sharing
+// misses (Dubois, Skeppstedt, Ricciulli, Ramamurthy, Stenström, "The Detection and
+// Elimination of Useless Misses in Multiprocessors", ISCA 1993), and compares, word by
+// word, an invalidation-based with an update-based protocol (PPoPP 2003, section 6).
 //
 // docs/architecture-model.md says what is modelled and what is not.
 //

@@ -24,7 +24,7 @@ func (r ref) write() bool {
 	return r.which == event.None && r.op == event.Write || r.which == event.AtomicStore || r.which == event.AtomicRMW
 }
 
-// sitePC is where the access stands: a pc for each size and operation.
+// sitePC returns the site of the access: one pc per size and operation.
 func (r ref) sitePC() uint64 {
 	return 0x1000 + 0x10*uint64(r.size) + 4*uint64(r.op) + 0x100*uint64(r.which)
 }
@@ -84,7 +84,7 @@ func (p *player) finish() *archinfo.Summary {
 func rd(h event.ThreadID, addr uint64) ref { return ref{hart: h, addr: addr, size: 8, op: event.Read} }
 func wr(h event.ThreadID, addr uint64) ref { return ref{hart: h, addr: addr, size: 8, op: event.Write} }
 
-// bitLog keeps history bits.
+// bitLog stores history bits.
 type bitLog map[event.ThreadID]*[NumStreams][]bool
 
 func (l bitLog) Append(t event.ThreadID, s Stream, bits []uint64, n int) {

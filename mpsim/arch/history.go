@@ -12,14 +12,14 @@ const (
 	NumStreams
 )
 
-// History takes history bits as they come: the next n bits of a stream of a
-// thread, the first in the lowest bit of bits[0]. The slice is the caller's
-// again on return.
+// History receives history bits as they are produced: the next n bits of a stream of a
+// thread, the first one in the lowest bit of bits[0]. The slice may be reused after the
+// call.
 type History interface {
 	Append(t event.ThreadID, s Stream, bits []uint64, n int)
 }
 
-// historyChunk is how many bits are collected before they are handed over.
+// historyChunk is the number of bits collected before they are passed on.
 const historyChunk = 1 << 12
 
 // bitBuffer collects a stream.
@@ -58,7 +58,7 @@ func (m *Model) handOver(h *hart, s Stream) {
 	}
 }
 
-// Flush hands over the history bits collected so far.
+// Flush passes on the history bits collected so far.
 func (m *Model) Flush() {
 	if m.cfg.History == nil {
 		return

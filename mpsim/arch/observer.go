@@ -7,7 +7,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Model is the [event.Observer] that plays a run on the modelled machine.
+// Model is the [event.Observer] that simulates a run on the modelled machine.
 type Model struct {
 	cfg         Config
 	lineBits    uint
@@ -15,27 +15,27 @@ type Model struct {
 	setMask     uint64
 
 	blocks      []blockInfo
-	harts       []*hart // by thread; nil: has not run
+	harts       []*hart // by thread; nil: it has not run yet
 	lines       map[uint64]*line
 	sharedLines uint64
-	seq         uint64 // ordered events so far
+	seq         uint64 // number of ordered events so far
 }
 
-// blockInfo is a simulated block as the model needs it.
+// blockInfo is what the model needs to know about a simulated block.
 type blockInfo struct {
 	pc           uint64
-	taken, other uint64 // where a conditional branch at the end goes
+	taken, other uint64 // targets of a conditional branch at the end
 	branch       uint64 // its address; 0: there is none
 	sites        []event.Site
 }
 
-// pendingBranch is a branch whose outcome the thread's next block will tell.
+// pendingBranch is a branch whose outcome the thread's next block will show.
 type pendingBranch struct {
 	pc, taken, other uint64
 	open             bool
 }
 
-// New makes a model. Errors wrap [ErrConfig].
+// New returns a model. Errors wrap [ErrConfig].
 func New(cfg Config) (*Model, error) {
 	cfg = cfg.Filled()
 	if err := cfg.check(); err != nil {
@@ -48,7 +48,7 @@ func New(cfg Config) (*Model, error) {
 	return m, nil
 }
 
-// Config is the machine that is modelled, with its defaults filled in.
+// Config returns the configuration of the model, with its defaults filled in.
 func (m *Model) Config() Config { return m.cfg }
 
 // Define implements [event.Observer].
@@ -60,8 +60,8 @@ func (m *Model) Define(blocks []event.Block) error {
 		}
 		info := blockInfo{pc: b.PC, sites: b.Sites}
 		if b.End == event.EndBranch {
-			// The branch is told from others by where its block ends, which is
-			// all that a predictor needs.
+			// A branch is identified by the end of its block, which is sufficient for a
+			// predictor.
 			info.branch, info.taken, info.other = b.Next()-2, b.Target, b.Next()
 		}
 		m.blocks = append(m.blocks, info)
@@ -95,8 +95,8 @@ func (m *Model) Batch(b *event.Batch) error {
 	return err
 }
 
-// Finish implements [event.Observer]. A miss that the run leaves open was not
-// essential; a branch after which nothing runs does not count.
+// Finish implements [event.Observer]. A miss still undecided at the end of the run was not
+// essential. A branch after which nothing runs does not count.
 func (m *Model) Finish(event.Outcome) error {
 	for _, l := range m.lines {
 		for _, c := range l.copies {
@@ -122,7 +122,7 @@ func (m *Model) hart(t event.ThreadID) *hart {
 	return h
 }
 
-// run plays blocks and returns the addresses that they did not use.
+// run simulates blocks and returns the addresses that they did not use.
 func (m *Model) run(h *hart, blocks []event.BlockID, addrs []uint64) ([]uint64, error) {
 	for _, id := range blocks {
 		if int(id) >= len(m.blocks) {
@@ -147,8 +147,8 @@ func (m *Model) run(h *hart, blocks []event.BlockID, addrs []uint64) ([]uint64, 
 	return addrs, nil
 }
 
-// resolve ends a pending branch: the thread continues at next. Neither side of the
-// branch means that a signal came between.
+// resolve decides a pending branch: the thread continues at next. If that is neither side
+// of the branch, there was a signal in between.
 func (m *Model) resolve(h *hart, next uint64) {
 	b := &h.branch
 	if !b.open {
@@ -168,7 +168,7 @@ func (m *Model) resolve(h *hart, next uint64) {
 	m.note(h, Branches, !right)
 }
 
-// maxAtomic bounds the bytes of an atomic access.
+// maxAtomic is the maximum size of an atomic access in bytes.
 const maxAtomic = 16
 
 func (m *Model) event(h *hart, e *event.Event) {
@@ -180,8 +180,8 @@ func (m *Model) event(h *hart, e *event.Event) {
 	m.touch(h, e.Obj, size, e.PC, e.Kind != event.AtomicStore, e.Kind != event.AtomicLoad)
 }
 
-// touch plays one load or store: on two lines when it crosses a border, and
-// then it hits when both do.
+// touch simulates one load or store. If it crosses a line boundary, it touches two lines,
+// and hits if both do.
 func (m *Model) touch(h *hart, addr, size, pc uint64, read, write bool) {
 	hit := true
 	for {

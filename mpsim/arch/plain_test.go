@@ -12,22 +12,22 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// plain is the model again, slow and obvious: it keeps every access to every
-// byte with its time, and looks things up in all of it.
+// plain is a slow and obvious version of the model. It stores every access to every byte
+// with its time, and searches all of them.
 type plain struct {
 	cfg   Config
 	now   int
-	state map[hartLine]byte // of the lines that caches hold: 'S', 'E', 'M'
-	used  map[hartLine]int  // when last
+	state map[hartLine]byte // of the lines in caches: 'S', 'E', 'M'
+	used  map[hartLine]int  // time of the last use
 	seen  map[hartLine]bool
 	gone  map[hartLine]byte // how the line was lost: 'i' invalidated, 'e' evicted
-	// bytes: who wrote them when
+	// by byte address: who wrote it, and when
 	writes map[uint64][]write
 	since  map[hartLine]int    // last essential miss
-	open   map[hartLine]uint64 // word of a coherence miss of which nothing is known yet
+	open   map[hartLine]uint64 // word of an undecided coherence miss
 	touch  map[uint64][]event.ThreadID
 	words  map[uint64]*plainWord
-	inUse  map[hartLine]map[uint64]bool // words used since the line came
+	inUse  map[hartLine]map[uint64]bool // words used since the line was fetched
 	harts  map[event.ThreadID]*archinfo.HartCounts
 	lines  map[uint64]*archinfo.LineCounts
 	result map[uint64]*archinfo.WordCounts
@@ -51,7 +51,7 @@ type plainWord struct {
 type wordAccess struct {
 	hart        event.ThreadID
 	read, write bool
-	counted     bool // the line was shared by then
+	counted     bool // the line was already shared
 }
 
 func newPlain(cfg Config) *plain {
@@ -96,7 +96,7 @@ func (p *plain) play(r ref) bool {
 	return hit
 }
 
-// others are the harts but h whose caches hold the line, in order.
+// others returns the harts other than k's whose caches hold the line, in order.
 func (p *plain) others(k hartLine) (list []hartLine) {
 	for o := range p.state {
 		if o.line == k.line && o.hart != k.hart {
@@ -230,8 +230,8 @@ func (p *plain) invalidate(k hartLine, first uint64) {
 	}
 }
 
-// lose ends the lifetime of a line in a cache: a miss that did not turn out to
-// be true sharing was false sharing.
+// lose ends the lifetime of a line in a cache. A miss that has not turned out to be true
+// sharing was false sharing.
 func (p *plain) lose(k hartLine, how byte) {
 	delete(p.state, k)
 	p.gone[k] = how
@@ -243,7 +243,7 @@ func (p *plain) lose(k hartLine, how byte) {
 	}
 }
 
-// classify looks for bytes that others wrote since the last essential miss.
+// classify looks for bytes that others have written since the last essential miss.
 func (p *plain) classify(k hartLine, from, to uint64) {
 	w, open := p.open[k]
 	if !open {
@@ -293,7 +293,7 @@ func (p *plain) wordAccess(n uint64, r ref, shared bool) {
 	}
 }
 
-// finish works the sequence of accesses to each word out.
+// finish evaluates the sequence of accesses to each word.
 func (p *plain) finish() {
 	for k := range p.open {
 		p.lose(k, 'x')
@@ -345,8 +345,8 @@ func (p *plain) finish() {
 	}
 }
 
-// ownRun reports whether hart wrote, since the word is counted, with only its own
-// accesses from then on.
+// ownRun reports whether hart has written since the word is counted, with only its own
+// accesses after that.
 func ownRun(before []wordAccess, hart event.ThreadID) bool {
 	for j := len(before) - 1; j >= 0; j-- {
 		switch {
@@ -359,9 +359,9 @@ func ownRun(before []wordAccess, hart event.ThreadID) bool {
 	return false
 }
 
-// TestAgainstPlain plays random accesses on both models: caches of different
-// shapes, several harts, memory that is much or little contended, accesses of
-// all sizes across lines, atomic ones among them.
+// TestAgainstPlain simulates random accesses with both models: caches of different shapes,
+// several harts, memory with much and with little contention, and accesses of all sizes,
+// including atomic ones and ones that cross lines.
 func TestAgainstPlain(t *testing.T) {
 	shapes := []Config{
 		{},
@@ -387,7 +387,7 @@ func TestAgainstPlain(t *testing.T) {
 				r.which = event.AtomicLoad + event.Kind(rng.IntN(3))
 				r.op = 0
 			}
-			// Granules, not bytes, are what large lines tell apart.
+			// Large lines distinguish only granules, not bytes.
 			r.size = max(r.size, uint8(grain))
 			r.addr &^= grain - 1
 			m.play(r)

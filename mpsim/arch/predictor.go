@@ -2,10 +2,9 @@ package arch
 
 import "math/bits"
 
-// predictor is gshare (McFarling, "Combining Branch Predictors", WRL TN-36,
-// 1993, section 7): two-bit saturating counters, indexed by the branch's
-// address xor the outcomes of the last branches of the hart. A history shorter
-// than the index meets its upper bits.
+// predictor is gshare (McFarling, "Combining Branch Predictors", WRL TN-36, 1993, section
+// 7): two-bit saturating counters, indexed by the branch's address xor the outcomes of the
+// hart's last branches. A history shorter than the index is combined with its upper bits.
 type predictor struct {
 	counters []uint8 // 0, 1: not taken; 2, 3: taken
 	history  uint64
@@ -13,7 +12,7 @@ type predictor struct {
 	shift    uint   // of the history in the index
 }
 
-// weakly is what counters begin with: not taken, but soon convinced.
+// weakly is the initial value of counters: not taken, but quick to change.
 const weakly = 1
 
 func newPredictor(c *Config) predictor {
@@ -28,9 +27,9 @@ func newPredictor(c *Config) predictor {
 	return p
 }
 
-// branch predicts the branch at pc, learns what it did, and says whether it
-// was predicted right. Instructions are two bytes at least, so that the lowest
-// bit of pc says nothing.
+// branch predicts the branch at pc, updates the predictor with the outcome, and reports
+// whether the prediction was right. Instructions have at least two bytes, so the lowest bit
+// of pc is not used.
 func (p *predictor) branch(pc uint64, taken bool) (right bool) {
 	at := (pc>>1 ^ p.history<<p.shift) & uint64(len(p.counters)-1)
 	c := p.counters[at]

@@ -9,7 +9,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// plainGshare writes the index out as digits and keeps counters in a map.
+// plainGshare writes the index as digits and keeps counters in a map.
 type plainGshare struct {
 	bits, history int
 	past          string
@@ -25,7 +25,7 @@ func (g *plainGshare) branch(pc uint64, taken bool) bool {
 	}
 	past = past[len(past)-g.history:]
 	for len(past) < g.bits {
-		past += "0" // meets the upper bits
+		past += "0" // combined with the upper bits
 	}
 	index := ""
 	for i := range g.bits {
@@ -76,7 +76,7 @@ func TestPredictorAgainstPlain(t *testing.T) {
 	}
 }
 
-// TestBranchOutcomes tells outcomes from the order of blocks.
+// TestBranchOutcomes checks that outcomes are determined from the order of blocks.
 func TestBranchOutcomes(t *testing.T) {
 	log := bitLog{}
 	m, err := New(Config{History: log})
@@ -94,7 +94,7 @@ func TestBranchOutcomes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for range 200 { // taken 9 times, then not; another thread comes between
+	for range 200 { // taken 9 times, then not; another thread runs in between
 		play(0, 0, 0, 0, 0)
 		play(1, 1, 2)
 		play(0, 0, 0, 0, 0, 0, 0, 1)
@@ -108,7 +108,8 @@ func TestBranchOutcomes(t *testing.T) {
 	if k.Branches != 2001 || k.Unresolved != 1 || len(log[0][Branches]) != 2001 {
 		t.Errorf("%d branches, %d unresolved, %d bits; want 2001, 1, 2001", k.Branches, k.Unresolved, len(log[0][Branches]))
 	}
-	// Ten outcomes repeat, fewer than the history holds: it learns them all.
+	// Ten outcomes repeat, fewer than the history holds, so the predictor learns all of
+	// them.
 	late := 0
 	for _, missed := range log[0][Branches][1000:] {
 		if missed {
@@ -144,7 +145,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestBadBatches returns the model what no machine sends.
+// TestBadBatches passes the model batches that no machine sends.
 func TestBadBatches(t *testing.T) {
 	p := newPlayer(t, Config{})
 	for name, b := range map[string]event.Batch{
@@ -163,7 +164,7 @@ func TestBadBatches(t *testing.T) {
 	}
 }
 
-// BenchmarkModel plays accesses: hits of one hart, and two that share.
+// BenchmarkModel simulates accesses: hits of one hart, and two harts that share.
 func BenchmarkModel(b *testing.B) {
 	for name, harts := range map[string]int{"private": 1, "shared": 2} {
 		b.Run("lines="+name, func(b *testing.B) {

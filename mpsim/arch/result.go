@@ -7,7 +7,7 @@ import (
 	"hindsight/tracefmt/archinfo"
 )
 
-// count notes a reference to a line.
+// count counts a reference to a line.
 func count(k *archinfo.HartCounts, r *reference, hit bool) {
 	if r.write {
 		k.Stores++
@@ -22,13 +22,12 @@ func count(k *archinfo.HartCounts, r *reference, hit bool) {
 	}
 }
 
-// maxSites bounds the sites of a line in a summary.
+// maxSites bounds the number of sites per line in a summary.
 const maxSites = 16
 
-// Result returns what was found so far, with at most maxLines lines: those that
-// were ever invalidated, that cost most first. Before
-// Finish there may be misses of which is not known yet whether they were true
-// or false sharing; they are neither.
+// Result returns the results so far, with at most maxLines lines: those that were ever
+// invalidated, the most expensive first. Before Finish, there may be misses that are not
+// yet known to be true or false sharing; these are counted as neither.
 func (m *Model) Result(maxLines int) *archinfo.Summary {
 	c := &m.cfg
 	r := &archinfo.Summary{

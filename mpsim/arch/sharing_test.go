@@ -14,7 +14,7 @@ const (
 	w2
 )
 
-// TestTrueAndFalse follows sequences whose misses were classified by hand.
+// TestTrueAndFalse simulates sequences whose misses were classified by hand.
 func TestTrueAndFalse(t *testing.T) {
 	half := func(h event.ThreadID, addr uint64, op event.Access) ref {
 		return ref{hart: h, addr: addr, size: 4, op: op}
@@ -26,7 +26,8 @@ func TestTrueAndFalse(t *testing.T) {
 		yes, no, upgrades, copies uint64 // true and false sharing misses, upgrades, copies invalidated
 	}{
 		{name: "ping-pong of one word is true", yes: 4, copies: 4, upgrades: 2,
-			// Each read fetches what the other wrote; each write after it upgrades.
+			// Each read fetches what the other hart wrote, and each write after it
+			// upgrades.
 			refs: []ref{wr(0, w0), rd(1, w0), wr(1, w0), rd(0, w0), wr(0, w0), wr(1, w0), wr(0, w0), rd(1, w0)}},
 		{name: "own words of one line are false", no: 4, copies: 5,
 			refs: []ref{wr(0, w0), wr(1, w1), wr(0, w0), wr(1, w1), wr(0, w0), wr(1, w1)}},
@@ -35,9 +36,8 @@ func TestTrueAndFalse(t *testing.T) {
 		{name: "and stays false when the line goes before", no: 2, upgrades: 2, copies: 2,
 			refs: []ref{rd(0, w0), rd(1, w0), wr(1, w1), rd(0, w0), wr(1, w1), rd(0, w0)}},
 		{name: "what a useless miss brought was still not seen", yes: 1, no: 1, upgrades: 2, copies: 2,
-			// The word written before the first, useless miss is read in the
-			// lifetime of the second: Dubois et al. count from the last
-			// essential miss.
+			// The word written before the first, useless miss is read in the lifetime of
+			// the second: Dubois et al. count from the last essential miss.
 			refs: []ref{rd(0, w0), rd(1, w0), wr(1, w1), rd(0, w0), wr(1, w2), rd(0, w1)}},
 		{name: "what an essential miss brought was seen", yes: 1, no: 1, upgrades: 2, copies: 2,
 			refs: []ref{rd(0, w0), rd(1, w0), wr(1, w1), rd(0, w1), wr(1, w2), rd(0, w1)}},
@@ -50,7 +50,7 @@ func TestTrueAndFalse(t *testing.T) {
 		{name: "readers only share nothing that costs",
 			refs: []ref{rd(0, w0), rd(1, w0), rd(2, w1), rd(0, w0), rd(1, w1)}},
 		{name: "a line driven out is a replacement miss", cfg: Config{Size: 64, Ways: 1, Line: 64},
-			// Hart 0's line is driven out before hart 1 writes.
+			// Hart 0's line is evicted before hart 1 writes.
 			refs: []ref{rd(0, w0), rd(0, w0+64), wr(1, w0), rd(0, w0)}},
 		{name: "atomic accesses are accesses", yes: 2, copies: 2,
 			refs: []ref{
@@ -75,8 +75,7 @@ func TestTrueAndFalse(t *testing.T) {
 	}
 }
 
-// TestProtocols compares the protocols on the two patterns that they are made
-// for.
+// TestProtocols compares the protocols on the two patterns for which they are intended.
 func TestProtocols(t *testing.T) {
 	word := func(refs []ref) archinfo.WordCounts {
 		p := newPlayer(t, Config{})
@@ -87,21 +86,21 @@ func TestProtocols(t *testing.T) {
 		}
 		return r.Lines[0].Words[0].WordCounts
 	}
-	// A producer writes, three consumers read, ten times over.
+	// A producer writes, three consumers read, ten times.
 	refs := []ref{rd(0, w0), rd(1, w0), rd(2, w0), rd(3, w0)}
 	for range 10 {
 		refs = append(refs, wr(0, w0), rd(1, w0), rd(2, w0), rd(3, w0))
 	}
 	w := word(refs)
-	// Counted from the second hart on. Invalidate: 3 first reads, then each
-	// round a write and 3 reads. Update: 3 first reads, then a write a round.
+	// Counted from the second hart on. Invalidate: 3 first reads, then one write and 3
+	// reads per round. Update: 3 first reads, then one write per round.
 	if w.InvalidateBus != 43 || w.UpdateBus != 13 {
 		t.Errorf("producer and consumers: invalidate %d, update %d; want 43, 13", w.InvalidateBus, w.UpdateBus)
 	}
 	if w.Intervals != 9 || w.ReadIntervals != 9 || w.IntervalReads != 27 || w.Runs != 10 || w.LongestRun != 1 || w.RemoteReads != 30 {
 		t.Errorf("producer and consumers: %+v", w)
 	}
-	// Two harts use it in turn for long: 4 turns of 100 writes.
+	// Two harts take long turns: 4 turns of 100 writes.
 	refs = []ref{rd(0, w0), rd(1, w0)}
 	for turn := range 4 {
 		for range 100 {

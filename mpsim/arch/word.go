@@ -2,17 +2,17 @@ package arch
 
 import "hindsight/tracefmt/archinfo"
 
-// wordBytes is the size of a word: the unit for which protocols are compared.
+// wordBytes is the size of a word, the unit for which protocols are compared.
 const wordBytes = 8
 
-// sharing is what is counted for a line that more than one hart has touched.
+// sharing holds the counts for a line that more than one hart has touched.
 type sharing struct {
 	counts      archinfo.LineCounts
-	words       []*word // by their place in the line; nil until touched
+	words       []*word // by their index in the line; nil until touched
 	sites       map[siteKey]*archinfo.Site
-	first, last uint64 // ordered events of the run before the first and the last bus transaction between harts
+	first, last uint64 // number of ordered events before the first and the last bus transaction between harts
 
-	// What the first hart had touched when the second came.
+	// What the first hart had touched when the second one came.
 	owner                    *hart
 	ownerRead, ownerWritten  uint64
 	granulesPerWord, perWord uint64 // granules of a word, and their mask
@@ -36,7 +36,7 @@ func (m *Model) newSharing(l *line) *sharing {
 	}
 }
 
-// never64 is the place of an event that does not come.
+// never64 is the position of an event that never happens.
 const never64 = ^uint64(0)
 
 func (s *sharing) word(i int) *word {
@@ -104,8 +104,8 @@ func (s *sharing) upgraded(c *copyOf, r *reference, seq uint64) {
 	s.when(seq)
 }
 
-// invalidated counts that copy o was invalidated by the write r: sent by the
-// word that r writes, received by every word that o's hart had used.
+// invalidated counts that the write r invalidated copy o: as sent for the word that r
+// writes, and as received for every word that o's hart had used.
 func (s *sharing) invalidated(o *copyOf, r *reference, m *Model) {
 	s.counts.Invalidations++
 	s.word(r.first).counts.InvalidationsSent++
@@ -117,28 +117,27 @@ func (s *sharing) invalidated(o *copyOf, r *reference, m *Model) {
 	s.when(m.seq)
 }
 
-// word is a word of a shared line, as two protocols would treat it if it were
-// alone in its line and caches had no end.
+// word is a word of a shared line, as two protocols would treat it if it were alone in its
+// line and caches were unlimited.
 //
-// Under invalidation a hart holds the word from when it touches it until
-// another writes: every touch of a hart that does not hold it is a bus
-// transaction, and so is every write while others hold it. Under update a hart
-// that touched the word once has it for good: its first touch is a transaction,
-// and so is every write while others have it.
+// Under invalidation, a hart holds the word from its first touch until another hart writes.
+// Every touch by a hart that does not hold it is a bus transaction, and so is every write
+// while others hold it. Under update, a hart that has touched the word keeps it forever.
+// Its first touch is a transaction, and so is every write while others have it.
 type word struct {
 	counts archinfo.WordCounts
 	harts  []wordHart
-	writer *hart // that wrote last
-	runner *hart // whose write run is under way; nil: an access of another ended it
+	writer *hart // the last one that wrote
+	runner *hart // the hart whose write run is in progress; nil: another hart's access ended it
 	run    uint64
 }
 
 // wordHart is a word as one hart sees it.
 type wordHart struct {
 	hart       *hart
-	holds, had bool // under invalidation, under update
+	holds, had bool // under invalidation and under update
 	wrote      bool
-	reads      uint64 // its own
+	reads      uint64 // its own reads
 	others     uint64 // reads by others before its last write
 }
 
@@ -212,7 +211,7 @@ func (w *word) write(e *wordHart) {
 	w.writer = e.hart
 }
 
-// threads are the harts that touched the line, in the order in which they came.
+// threads returns the harts that touched the line, in the order of their first access.
 func (l *line) threads() []archinfo.Touch {
 	list := make([]archinfo.Touch, len(l.copies))
 	for i, c := range l.copies {

@@ -12,8 +12,8 @@ import (
 	"hindsight/mpsim/rv"
 )
 
-// TestEncode: what the decoder reads from any 32-bit word is encoded to a word
-// that it reads the same from, for every operation.
+// TestEncode checks, for every operation, that what the decoder reads from any 32-bit word
+// is encoded to a word that it reads in the same way.
 func TestEncode(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for op := rv.OpInvalid + 1; op < rv.NumOps; op++ {
@@ -30,7 +30,7 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// TestRun: a program made here runs on the machine, with its symbols.
+// TestRun checks that an assembled program runs on the machine, with its symbols.
 func TestRun(t *testing.T) {
 	constants := []uint64{0, 1, math.MaxUint64, 2047, 2048, 1 << 31, 1<<31 - 1, 1 << 63, 0x123456789abcdef0, 0xfffffffffffff800, 0xffffffff80000000, 0x7ffff800, 0x7fffffff}
 	p := &Program{}
@@ -91,7 +91,7 @@ func le64(b []byte) (v uint64) {
 	return v
 }
 
-// TestRandom: random programs end by themselves, soon but not at once, and do
+// TestRandom checks that random programs end by themselves, soon but not at once, and do
 // the same each time.
 func TestRandom(t *testing.T) {
 	var total uint64

@@ -5,8 +5,8 @@ import (
 	"hindsight/mpsim/rv"
 )
 
-// Address is the first byte that a load, store, AMO, LR or SC accesses; ok is
-// false for other instructions.
+// Address returns the first byte that a load, store, AMO, LR or SC accesses. ok is false
+// for other instructions.
 func Address(i rv.Inst, rs1 uint64) (addr uint64, ok bool) {
 	_, _, access := i.Mem()
 	if !access && !i.Atomic() {
@@ -18,8 +18,8 @@ func Address(i rv.Inst, rs1 uint64) (addr uint64, ok bool) {
 	return rs1 + uint64(int64(i.Imm)), true
 }
 
-// Stored is what a store, an AMO or a store-conditional that succeeds leaves in
-// memory, in the low bits; size is the bytes, 0 for an instruction that stores
+// Stored returns what a store, an AMO or a successful store-conditional writes to memory,
+// in the low bits. size is the number of bytes, or 0 for an instruction that stores
 // nothing.
 func Stored(i rv.Inst, o eval.Operands) (v uint64, size uint8) {
 	if i.Rs2 == 0 && !i.StoresFloat() {
@@ -55,18 +55,17 @@ func Stored(i rv.Inst, o eval.Operands) (v uint64, size uint8) {
 	return v, size
 }
 
-// extended is what the load, LR or AMO i makes of memory that holds mem.
+// extended returns what the load, LR or AMO i loads from memory that contains mem.
 func extended(i rv.Inst, mem uint64) uint64 {
 	i.Rd = 1 // x0 has no result
 	v, _ := eval.Result(i, eval.Operands{Mem: mem})
 	return v
 }
 
-// combine is what an AMO makes of the value in memory, extended, and its
-// operand.
+// combine returns what an AMO computes from the value in memory, extended, and its operand.
 func combine(op rv.Op, old, with uint64) uint64 {
 	if op < rv.OpLRD {
-		op += rv.OpLRD - rv.OpLRW // on words: the same on sign-extended values, which keeps both orders
+		op += rv.OpLRD - rv.OpLRW // on words: the same on sign-extended values, which preserves both orders
 		with = uint64(int64(int32(with)))
 	}
 	switch op {

@@ -19,8 +19,8 @@ type section struct {
 	content []byte
 }
 
-// ELF returns the program as a static executable that begins with its first
-// instruction. The data is writable and followed by 64 KiB of zeros.
+// ELF returns the program as a static executable that starts with its first instruction.
+// The data are writable and followed by 64 KiB of zeros.
 func (p *Program) ELF() ([]byte, error) {
 	p.endFunc()
 	code, err := p.Code()
@@ -55,8 +55,8 @@ func (p *Program) ELF() ([]byte, error) {
 	return layOut(sections)
 }
 
-// layOut puts the sections after the headers, at offsets that agree with their
-// addresses modulo the page.
+// layOut places the sections after the headers, at offsets that equal their addresses
+// modulo the page size.
 func layOut(sections []section) ([]byte, error) {
 	file := make([]byte, ehdrBytes+2*phdrBytes)
 	for i := range sections {
@@ -103,5 +103,5 @@ func layOut(sections []section) ([]byte, error) {
 	return file, nil
 }
 
-// zeros is the memory after the data, in bytes.
+// zeros is the size of the memory after the data, in bytes.
 const zeros = 64 << 10

@@ -2,9 +2,9 @@ package asm
 
 import "hindsight/mpsim/rv"
 
-// Encode returns the 32-bit form of an instruction. The result is what rv.Decode
-// reads back as i with Len 4, provided that i's operands are ones that the
-// operation has and its immediate fits; bits that do not fit are lost.
+// Encode returns the 32-bit form of an instruction. rv.Decode decodes the result to i with
+// Len 4, provided that i's operands are valid for the operation and its immediate fits.
+// Bits that do not fit are lost.
 func Encode(i rv.Inst) uint32 {
 	match, mask := i.Op.Encoding()
 	w := uint32(i.Rd)<<7 | uint32(i.Rs1)<<15 | uint32(i.Rs2)<<20 | uint32(i.Rs3)<<27 | uint32(i.RM)<<12
@@ -15,7 +15,7 @@ func Encode(i rv.Inst) uint32 {
 	return w&^mask | match
 }
 
-// immediate spreads the immediate over the instruction, by format.
+// immediate distributes the immediate over the instruction, by format.
 func immediate(i rv.Inst) uint32 {
 	v := uint32(i.Imm)
 	access, _, plain := i.Mem()

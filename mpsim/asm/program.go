@@ -13,20 +13,20 @@ const (
 	DataBase = 0x2000000
 )
 
-// Label is a place in the code of a [Program], bound or not yet.
+// Label is a place in the code of a [Program], bound or not yet bound.
 type Label int
 
 // Program is a program under construction. The zero value is empty.
 type Program struct {
 	text    []rv.Inst
 	data    []byte
-	labels  []int // index into text of each label, -1 when it is not bound
+	labels  []int // index into text of each label, -1 if it is not bound
 	fixes   []fix
 	symbols []symbol
 }
 
-// fix is an instruction whose immediate is the way to a label, or with absolute
-// two that make its address.
+// fix is an instruction whose immediate is the distance to a label or, with absolute, two
+// instructions that compute its address.
 type fix struct {
 	at       int
 	label    Label
@@ -39,10 +39,10 @@ type symbol struct {
 	function   bool
 }
 
-// PC is the address of the next instruction.
+// PC returns the address of the next instruction.
 func (p *Program) PC() uint64 { return TextBase + 4*uint64(len(p.text)) }
 
-// Func begins a function, which the one before ends at.
+// Func starts a function and ends the previous one.
 func (p *Program) Func(name string) Label {
 	p.endFunc()
 	p.symbols = append(p.symbols, symbol{name: name, addr: p.PC(), function: true})
@@ -59,13 +59,13 @@ func (p *Program) endFunc() {
 	}
 }
 
-// NewLabel makes a label that is bound nowhere yet.
+// NewLabel returns a label that is not bound yet.
 func (p *Program) NewLabel() Label {
 	p.labels = append(p.labels, -1)
 	return Label(len(p.labels) - 1)
 }
 
-// Bind puts the label here.
+// Bind binds the label to this place.
 func (p *Program) Bind(l Label) { p.labels[l] = len(p.text) }
 
 // Emit appends instructions.
@@ -76,13 +76,13 @@ func (p *Program) Emit(insts ...rv.Inst) {
 	}
 }
 
-// To appends a branch or JAL that goes to the label.
+// To appends a branch or JAL to the label.
 func (p *Program) To(i rv.Inst, l Label) {
 	p.fixes = append(p.fixes, fix{len(p.text), l, false})
 	p.Emit(i)
 }
 
-// La puts the address of the label into rd.
+// La appends code that loads the address of the label into rd.
 func (p *Program) La(rd uint8, l Label) {
 	p.fixes = append(p.fixes, fix{len(p.text), l, true})
 	p.Emit(rv.Inst{Op: rv.OpLUI, Rd: rd}, rv.Inst{Op: rv.OpADDIW, Rd: rd, Rs1: rd})
@@ -103,7 +103,7 @@ func (p *Program) Store(op rv.Op, rs2, rs1 uint8, imm int32) {
 	p.Emit(rv.Inst{Op: op, Rs1: rs1, Rs2: rs2, Imm: imm})
 }
 
-// Li puts a 64-bit constant into rd.
+// Li appends code that loads a 64-bit constant into rd.
 func (p *Program) Li(rd uint8, v uint64) {
 	if s := int64(v); s >= -2048 && s < 2048 {
 		p.Imm(rv.OpADDI, rd, 0, int32(s))
@@ -134,7 +134,7 @@ func (p *Program) Data(name string, content []byte) uint64 {
 	return addr
 }
 
-// Code returns the instructions encoded.
+// Code returns the encoded instructions.
 func (p *Program) Code() ([]byte, error) {
 	for _, f := range p.fixes {
 		to := p.labels[f.label]

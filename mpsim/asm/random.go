@@ -6,15 +6,14 @@ import (
 	"hindsight/mpsim/rv"
 )
 
-// Random makes a program that chance decides: threads that compute, load and
-// store in memory that they share (at any alignment, so that accesses overlap
-// in part), branch, loop, call each other's functions directly, through
-// registers and recursively, jump out of order, access memory atomically and
-// call the kernel. It ends by itself after some thousands of instructions.
+// Random generates a random program: threads that compute, load and store in memory that
+// they share (at any alignment, so that accesses overlap partly), branch, loop, call each
+// other's functions directly, through registers and recursively, jump out of order, access
+// memory atomically and make system calls. It ends by itself after some thousands of
+// instructions.
 //
-// Its symbols are f0, f1 …, shared (the memory), malloc and free (which a
-// simulator with hooks hides) and the like. The same seed and size produce the same
-// program.
+// Its symbols include f0, f1 …, shared (the memory), malloc and free (which a simulator
+// with hooks hides). The same seed and options produce the same program.
 func Random(seed uint64, o RandomOptions) ([]byte, error) {
 	if o.Functions <= 0 {
 		o.Functions = 4
@@ -27,23 +26,23 @@ func Random(seed uint64, o RandomOptions) ([]byte, error) {
 	return g.ELF()
 }
 
-// RandomOptions says what is wanted of a random program. The zero value is a
-// small program of one thread.
+// RandomOptions describes a random program. The zero value is a small program with one
+// thread.
 type RandomOptions struct {
-	Threads    int  // besides the first
+	Threads    int  // besides the first one
 	Functions  int  // 0 means 4
 	Statements int  // in the body of each function; 0 means 8
-	Straight   bool // no threads, calls, kernel or atomic accesses: computation and loops only
+	Straight   bool // only computation and loops: no threads, calls, system calls or atomic accesses
 }
 
-// Registers with a purpose.
+// Registers with a fixed purpose.
 const (
 	regRA    = 1
 	regSP    = 2
-	regBase  = 8 // of the shared memory
+	regBase  = 8 // address of the shared memory
 	regSelf  = 9 // number of the thread
 	regTemp  = 31
-	regCount = 18 // of the outer loop; the inner one's is the next
+	regCount = 18 // counter of the outer loop; that of the inner loop is the next register
 	regA0    = 10
 	regA7    = 17
 )
@@ -64,11 +63,11 @@ type generator struct {
 	recur  Label
 	shared uint64
 	done   uint64
-	index  int // of the function under way
-	loops  int // around the statement under way
+	index  int // of the present function
+	loops  int // number of loops around the present statement
 }
 
-// work is a register for computing; with zero also x0.
+// work returns a register for computing.
 func (g *generator) work() uint8 {
 	list := []uint8{5, 6, 7, 10, 11, 12, 13, 14, 15, 28, 29}
 	return list[g.rng.IntN(len(list))]
@@ -106,7 +105,7 @@ func (g *generator) program() {
 	g.allocator(bump, heap)
 }
 
-// start is the first function: it makes the threads and ends the program.
+// start is the first function: it creates the threads and ends the program.
 func (g *generator) start(stacks uint64) {
 	g.Func("_start")
 	g.Li(regBase, g.shared)
@@ -150,7 +149,7 @@ func (g *generator) start(stacks uint64) {
 
 func (g *generator) call(l Label) { g.To(rv.Inst{Op: rv.OpJAL, Rd: regRA}, l) }
 
-// put writes part of the shared memory to the standard output.
+// put writes part of the shared memory to standard output.
 func (g *generator) put(at, n int) {
 	g.Li(regA0, 1)
 	g.Imm(rv.OpADDI, regA0+1, regBase, int32(at))
@@ -159,7 +158,7 @@ func (g *generator) put(at, n int) {
 	g.Op(rv.OpECALL, 0, 0, 0)
 }
 
-// function is a body between what opens and closes a frame.
+// function emits a body between the code that opens and closes a frame.
 func (g *generator) function() {
 	saved := []uint8{regRA, regCount, regCount + 1}
 	g.Imm(rv.OpADDI, regSP, regSP, -frameBytes)
@@ -250,7 +249,7 @@ func (g *generator) address() {
 	g.Op(rv.OpADD, regTemp, regTemp, regBase)
 }
 
-// where returns a base register and an offset of something that is not far.
+// where returns a base register and an offset of something nearby.
 func (g *generator) where() (uint8, int32) {
 	switch g.rng.IntN(4) {
 	case 0:
@@ -282,7 +281,7 @@ func (g *generator) store() {
 	g.Store(ops[g.rng.IntN(len(ops))], g.source(), base, off)
 }
 
-// branch is an if, with an else or without.
+// branch emits an if, with or without an else.
 func (g *generator) branch() {
 	other, end := g.NewLabel(), g.NewLabel()
 	ops := []rv.Op{rv.OpBEQ, rv.OpBNE, rv.OpBLT, rv.OpBGE, rv.OpBLTU, rv.OpBGEU}
@@ -298,7 +297,7 @@ func (g *generator) branch() {
 	g.Bind(other)
 }
 
-// flat is statements without loops.
+// flat emits statements without loops.
 func (g *generator) flat(n int) {
 	g.loops += 2
 	g.statements(n)
@@ -317,7 +316,7 @@ func (g *generator) loop() {
 	g.loops++
 	g.statements(1 + g.rng.IntN(3))
 	g.loops--
-	if g.rng.IntN(3) == 0 { // a way out of the middle
+	if g.rng.IntN(3) == 0 { // an exit from the middle
 		g.To(rv.Inst{Op: rv.OpBEQ, Rs1: g.work(), Rs2: g.work()}, out)
 		g.compute()
 	}
@@ -326,8 +325,8 @@ func (g *generator) loop() {
 	g.Bind(out)
 }
 
-// callOther calls a function after this one; from a loop only the last one, so
-// that the program ends soon.
+// callOther calls a later function. From a loop it calls only the last one, so that the
+// program ends soon.
 func (g *generator) callOther() {
 	next := g.index + 1
 	if next >= len(g.funcs) || g.rng.IntN(6) == 0 {
@@ -344,7 +343,7 @@ func (g *generator) callOther() {
 		g.La(5, g.funcs[to])
 		g.Emit(rv.Inst{Op: rv.OpJALR, Rd: regRA, Rs1: 5})
 		return
-	case 2: // from a frame that nobody returns from
+	case 2: // from a frame to which nothing returns
 		here := g.NewLabel()
 		g.To(rv.Inst{Op: rv.OpJAL, Rd: 5}, here)
 		g.Bind(here)
@@ -352,7 +351,7 @@ func (g *generator) callOther() {
 	g.call(g.funcs[to])
 }
 
-// jump goes over code that nobody reaches, or through a register.
+// jump skips unreachable code, or jumps through a register.
 func (g *generator) jump() {
 	end := g.NewLabel()
 	if g.rng.IntN(2) == 0 {
@@ -394,7 +393,7 @@ func (g *generator) atomic() {
 	}
 }
 
-// kernel is a system call.
+// kernel emits a system call.
 func (g *generator) kernel() {
 	switch g.rng.IntN(4) {
 	case 0:
@@ -416,7 +415,7 @@ func (g *generator) kernel() {
 	g.Op(rv.OpECALL, 0, 0, 0)
 }
 
-// allocate calls malloc, uses what it returns, and may free it.
+// allocate calls malloc, uses the result, and may free it.
 func (g *generator) allocate() {
 	g.Li(regA0, uint64(8+8*g.rng.IntN(3)))
 	g.call(g.heap[0])
@@ -427,7 +426,7 @@ func (g *generator) allocate() {
 	}
 }
 
-// recursive is a function that calls itself a0 times.
+// recursive emits a function that calls itself a0 times.
 func (g *generator) recursive() {
 	g.Func("recur")
 	g.Bind(g.recur)
@@ -447,7 +446,7 @@ func (g *generator) recursive() {
 	g.Imm(rv.OpJALR, 0, regRA, 0)
 }
 
-// allocator is malloc and free of the simplest kind, going round in the heap.
+// allocator emits the simplest malloc and free, which cycle through the heap.
 func (g *generator) allocator(bump, heap uint64) {
 	g.Func("__libc_malloc")
 	g.Bind(g.heap[0])

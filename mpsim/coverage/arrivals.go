@@ -16,7 +16,7 @@ type Arrivals struct {
 	Threads []event.ThreadID
 }
 
-// mostObjects and mostArrivals bound what is kept of a run.
+// mostObjects and mostArrivals bound what is stored for a run.
 const (
 	mostObjects  = 128
 	mostArrivals = 16
@@ -37,12 +37,13 @@ func (p *pairs) arrive(t event.ThreadID, obj uint64) {
 	}
 }
 
-// Arrivals returns those at objects that several threads acquired, by address.
+// Arrivals returns the arrivals at objects that several threads acquired, in order of
+// address.
 func (o *Observer) Arrivals() []Arrivals {
 	return slices.DeleteFunc(slices.Clone(o.pairs.came), func(a Arrivals) bool { return len(a.Threads) < 2 })
 }
 
-// ArrivalsText writes arrivals as text: 0x1234:1,2;0x5678:2,1.
+// ArrivalsText formats arrivals: 0x1234:1,2;0x5678:2,1.
 func ArrivalsText(all []Arrivals) string {
 	var b strings.Builder
 	for i, a := range all {

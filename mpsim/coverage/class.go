@@ -6,16 +6,16 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Class names what a run did and in which order: see the package comment. No run has
-// the class 0.
+// Class identifies what a run did and in which order; see the package comment. No run has
+// class 0.
 type Class uint64
 
-// Observer computes the class of a run, and its pairs. [Observer.Reset] makes it ready
-// for another run and keeps its storage.
+// Observer computes the class of a run, and its pairs. [Observer.Reset] prepares it for
+// another run and keeps its storage.
 type Observer struct {
-	// Muted reports whether code is of a runtime whose accesses do not count, since its
-	// synchronisation is in the events: how long it waits is left out. nil: none is. It
-	// is set before the run.
+	// Muted reports whether code belongs to a runtime whose accesses do not count, because
+	// events record its synchronisation; how long it waits is then left out. nil means that
+	// there is none. It must be set before the run.
 	Muted func(pc uint64) bool
 
 	blocks  []block
@@ -23,23 +23,23 @@ type Observer struct {
 	threads []thread
 	objects map[object]uint64
 	lived   ranges // memory that has begun a life
-	heap    uint64 // of the lives after the first, of any memory: what an address means depends on them
+	heap    uint64 // hash of the later lives of memory, because the meaning of addresses depends on them
 	class   Class
 
 	pairs pairs
 }
 
-// block is what is hashed of a block, and where its sites are.
+// block is the hash of a block, and its sites.
 type block struct {
 	hash        uint64
-	first, last uint32 // of Observer.sites
+	first, last uint32 // indices in Observer.sites
 	muted       bool
 }
 
 // thread is the hash of what a thread did, as of some heap.
 type thread struct{ hash, heap uint64 }
 
-// object is what operations order each other by.
+// object is what operations are ordered by.
 type object struct {
 	kind  objectKind
 	id    uint64
@@ -49,21 +49,21 @@ type object struct {
 type objectKind uint8
 
 const (
-	memoryObject objectKind = iota // a granule, or a synchronisation object, by its address
+	memoryObject objectKind = iota // a granule, or a synchronisation object identified by its address
 	threadObject
 	strandObject
 	handleObject
 	barrierObject
 )
 
-// New returns an observer of one run.
+// New returns an observer for one run.
 func New() *Observer {
 	o := &Observer{}
 	o.Reset()
 	return o
 }
 
-// Reset forgets the run.
+// Reset prepares the observer for another run.
 func (o *Observer) Reset() {
 	o.blocks, o.sites, o.threads = o.blocks[:0], o.sites[:0], o.threads[:0]
 	if o.objects == nil {
@@ -74,10 +74,10 @@ func (o *Observer) Reset() {
 	o.pairs.reset()
 }
 
-// Class is that of the run that has ended.
+// Class returns the class of the run, which must have ended.
 func (o *Observer) Class() Class { return o.class }
 
-// mix is the hash of h with x: the halves of a product, as in wyhash.
+// mix returns the hash of h and x: the halves of a product, as in wyhash.
 func mix(h, x uint64) uint64 {
 	high, low := bits.Mul64(h^0x9e3779b97f4a7c15, x^0xe7037ed1a0b428db)
 	return high ^ low ^ bits.RotateLeft64(h, 23)
@@ -89,15 +89,15 @@ func (o *Observer) Define(blocks []event.Block) error {
 		b := &blocks[i]
 		first := uint32(len(o.sites))
 		o.sites = append(o.sites, b.Sites...)
-		// Numbers of blocks depend on the schedule, their code does not.
+		// Numbers of blocks depend on the schedule, but their code does not.
 		hash := mix(mix(b.PC, uint64(b.Bytes)), uint64(b.Insts)<<8|uint64(b.End))
 		o.blocks = append(o.blocks, block{hash, first, uint32(len(o.sites)), o.Muted != nil && o.Muted(b.PC)})
 	}
 	return nil
 }
 
-// Load implements [event.ImageObserver]: where objects are loaded changes what addresses
-// mean.
+// Load implements [event.ImageObserver]. Where objects are loaded affects the meaning of
+// addresses.
 func (o *Observer) Load(images []event.Image) error {
 	for i := range images {
 		o.heap = mix(o.heap, images[i].Base)
@@ -126,15 +126,15 @@ func (o *Observer) Batch(b *event.Batch) error {
 	return nil
 }
 
-// sees mixes the heap in. Which life of memory an access belongs to depends on where it
-// is among the allocations of all threads.
+// sees mixes in the heap. Which life of memory an access belongs to depends on its position
+// among the allocations of all threads.
 func (t *thread) sees(heap uint64) {
 	if t.heap != heap {
 		t.heap, t.hash = heap, mix(t.hash, heap)
 	}
 }
 
-// run hashes blocks with their addresses. It returns the addresses that are left.
+// run hashes blocks with their addresses. It returns the remaining addresses.
 func (o *Observer) run(h uint64, t event.ThreadID, blocks []event.BlockID, addrs []uint64) (uint64, []uint64) {
 	for _, id := range blocks {
 		b := &o.blocks[id]
@@ -153,14 +153,14 @@ func (o *Observer) run(h uint64, t event.ThreadID, blocks []event.BlockID, addrs
 	return h, addrs
 }
 
-// effect is what an event does to the hashes of its object and of its thread.
+// effect is the effect of an event on the hashes of its object and of its thread.
 type effect uint8
 
 const (
-	alone    effect = iota // nothing: it orders only what its thread does
+	alone    effect = iota // none: it is ordered only within its thread
 	acquires               // it comes after the releases so far
-	releases               // it comes before later acquisitions, in no order with other releases
-	both                   // it comes after and before all others
+	releases               // it comes before later acquisitions, unordered with other releases
+	both                   // it is ordered with all others
 )
 
 // event hashes an event of a thread.
@@ -187,11 +187,11 @@ func (o *Observer) event(t *thread, id event.ThreadID, e *event.Event) {
 	}
 }
 
-// taskStack bounds the frames of a task whose event does not say how large they are.
+// taskStack bounds the frames of a task whose event does not contain their size.
 const taskStack = 256 << 10
 
-// newLife returns the memory that e begins a new life of (docs/semantics.md, "Lives of
-// memory"); 0 bytes: none.
+// newLife returns the memory of which e begins a new life (docs/semantics.md, "Lives of
+// memory"), or 0 bytes if there is none.
 func newLife(e *event.Event) (low, bytes uint64) {
 	switch e.Kind {
 	case event.Alloc, event.Map, event.StackMap, event.Renew, event.Private, event.ThreadLocal:
@@ -217,8 +217,8 @@ func (o *Observer) order(h uint64, what object, does effect) uint64 {
 	return h
 }
 
-// dependence returns what an event is done to, how many bytes of granules that is from
-// the first one on, and what it does to the order.
+// dependence returns the object of an event, the number of bytes of granules from the first
+// one on, and the effect of the event on the order.
 func dependence(t event.ThreadID, e *event.Event) (what object, size uint64, does effect) {
 	address := object{kind: memoryObject, id: e.Obj >> 3}
 	switch e.Kind {

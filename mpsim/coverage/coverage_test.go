@@ -9,8 +9,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// step is a batch of one thread: an access by block 0 (a read) or 1 (a write) at an
-// address, or an event.
+// step is a batch of one thread: an access at an address by block 0 (a read) or 1 (a
+// write), or an event.
 type step struct {
 	thread event.ThreadID
 	block  event.BlockID
@@ -24,7 +24,7 @@ func do(t event.ThreadID, kind event.Kind, obj, arg uint64) step {
 	return step{thread: t, event: event.Event{Kind: kind, PC: 0x500, Obj: obj, Arg: arg}}
 }
 
-// observe feeds a run, in which all threads exist.
+// observe passes a run to the observer. All threads exist.
 func observe(t *testing.T, o *coverage.Observer, run []step) (coverage.Class, []coverage.Pair) {
 	t.Helper()
 	o.Reset()
@@ -57,8 +57,8 @@ func observe(t *testing.T, o *coverage.Observer, run []step) (coverage.Class, []
 	return o.Class(), o.Pairs()
 }
 
-// TestClass: runs are of one class when they differ only in the order of what
-// happens-before leaves open.
+// TestClass checks that runs are in the same class if they differ only in the order of what
+// happens-before leaves unordered.
 func TestClass(t *testing.T) {
 	const lock, x = 0x9000, 0xa000
 	section := func(th event.ThreadID) []step {
@@ -94,7 +94,7 @@ func TestClass(t *testing.T) {
 	}
 }
 
-// TestPairs: conflicts between threads, in their order.
+// TestPairs checks the conflicts between threads, in their order.
 func TestPairs(t *testing.T) {
 	o := coverage.New()
 	for _, tt := range []struct {

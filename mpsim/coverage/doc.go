@@ -1,4 +1,4 @@
-// Package coverage says what a schedule made a program do, in a form that can be
+// Package coverage describes what a schedule made a program do, in a form that can be
 // compared between the runs of an exploration: the class of the run, and which pairs of
 // conflicting operations it executed in which order.
 //
@@ -11,11 +11,11 @@
 // same whichever comes first. So two runs of one class have the same races by
 // happens-before. The reverse need not hold: when in doubt, runs are in different classes.
 //
-// The pairs are those of two instructions (or calls of synchronisation functions) by
-// which different threads accessed the same memory or object one after the other, at
-// least one of them not only reading it: the inter-thread dependences of Yu, Narayanasamy,
-// Pereira and Pokam, "Maple: A Coverage-Driven Testing Tool for Multithreaded Programs"
-// (OOPSLA 2012, section 3).
+// The pairs consist of two instructions (or calls of synchronisation functions) with which
+// different threads accessed the same memory or object one after another, at least one of
+// them writing: the inter-thread dependences of Yu, Narayanasamy, Pereira and Pokam,
+// "Maple: A Coverage-Driven Testing Tool for Multithreaded Programs" (OOPSLA 2012, section
+// 3).
 //
 // An [Observer] belongs to one run at a time.
 package coverage

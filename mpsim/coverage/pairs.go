@@ -10,11 +10,11 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Pair is two places of the code, by the addresses of their instructions: what a thread
-// did at From was followed by what another did at To, on the same memory or object.
+// Pair is two places in the code, given by the addresses of their instructions: what a
+// thread did at From was followed by what another did at To, on the same memory or object.
 type Pair struct{ From, To uint64 }
 
-// Reversed is the pair in the other order.
+// Reversed returns the pair in the other order.
 func (p Pair) Reversed() Pair { return Pair{p.To, p.From} }
 
 // Compare orders pairs by address.
@@ -23,10 +23,10 @@ func (p Pair) Compare(q Pair) int {
 }
 
 const (
-	// tableBits is the logarithm of the number of granules whose last access is
-	// remembered: a direct-mapped table, which forgets on a collision.
+	// tableBits is the logarithm of the number of granules whose last access is stored, in
+	// a direct-mapped table that forgets on a collision.
 	tableBits = 14
-	// mostPairs and mostLives bound what one run keeps.
+	// mostPairs and mostLives bound what is stored for a run.
 	mostPairs = 1 << 12
 	mostLives = 1 << 10
 )
@@ -37,7 +37,7 @@ type pairs struct {
 	found map[Pair]struct{}
 	lives []life // memory that began a new life, in order
 	came  []Arrivals
-	now   uint64 // number of the access, from 1; what is older than since is of another run
+	now   uint64 // number of the access, from 1; entries older than since belong to another run
 	since uint64
 }
 
@@ -67,7 +67,7 @@ func (p *pairs) access(t event.ThreadID, s *event.Site, addr uint64) {
 	p.touch(t, s.PC, addr, s.Access == event.Write)
 }
 
-// touch notes an access.
+// touch records an access.
 func (p *pairs) touch(t event.ThreadID, pc, addr uint64, write bool) {
 	granule := addr >> 3
 	l := &p.table[granule*0x9e3779b97f4a7c15>>(64-tableBits)]
@@ -78,7 +78,7 @@ func (p *pairs) touch(t event.ThreadID, pc, addr uint64, write bool) {
 	*l = last{granule, pc, p.now, t, write}
 }
 
-// add notes that an access came after l.
+// add records that an access followed l.
 func (p *pairs) add(l *last, pc uint64) {
 	if l.pc == pc {
 		return // both orders look the same
@@ -89,13 +89,13 @@ func (p *pairs) add(l *last, pc uint64) {
 	}
 	for _, f := range p.lives {
 		if f.when > l.when && l.granule<<3-f.low < f.bytes {
-			return // that was other memory
+			return // that was different memory
 		}
 	}
 	p.found[pair] = struct{}{}
 }
 
-// event notes an operation on a synchronisation object.
+// event records an operation on a synchronisation object.
 func (p *pairs) event(t event.ThreadID, e *event.Event) {
 	switch e.Kind {
 	case event.MutexLock, event.WriteLock, event.SemWait:
@@ -109,7 +109,7 @@ func (p *pairs) event(t event.ThreadID, e *event.Event) {
 		p.touch(t, e.PC, e.Obj, false)
 	case event.AtomicLoad:
 		p.touch(t, e.PC, e.Obj, false)
-	case event.Free: // an access to all of the block
+	case event.Free: // counts as an access to the whole block
 		p.touch(t, e.PC, e.Obj, true)
 	case event.Alloc, event.Map, event.StackMap, event.Renew:
 		p.now++
@@ -120,7 +120,7 @@ func (p *pairs) event(t event.ThreadID, e *event.Event) {
 	}
 }
 
-// EncodePairs returns pairs, which are in order of address, as text.
+// EncodePairs returns pairs, which must be in order of address, as text.
 func EncodePairs(pairs []Pair) string {
 	var b []byte
 	var was Pair
@@ -132,7 +132,7 @@ func EncodePairs(pairs []Pair) string {
 	return base64.RawStdEncoding.EncodeToString(b)
 }
 
-// ErrPairs says that a text is not one of [EncodePairs].
+// ErrPairs says that a text does not come from [EncodePairs].
 var ErrPairs = errors.New("coverage: not a text of pairs")
 
 // DecodePairs is the inverse of [EncodePairs].

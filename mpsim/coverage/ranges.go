@@ -5,12 +5,12 @@ import (
 	"sort"
 )
 
-// ranges is a set of addresses: intervals in order, none touching the next.
+// ranges is a set of addresses: intervals in order that neither overlap nor touch.
 type ranges []interval
 
 type interval struct{ low, end uint64 }
 
-// add adds bytes from low on, and reports whether some were in the set.
+// add adds bytes from low on, and reports whether some of them were already in the set.
 func (r *ranges) add(low, bytes uint64) (overlaps bool) {
 	if bytes == 0 {
 		return false

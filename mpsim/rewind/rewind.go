@@ -1,13 +1,13 @@
-// Package rewind saves the content of everything that can be reached from some
-// values, and puts it back in place.
+// Package rewind saves the content of everything that can be reached from some values, and
+// restores it in place.
 //
-// Pointers stay what they are: an object is not copied to another address, but gets
-// the content back that it had. So closures and pointers into the middle of an object
-// remain valid, and nothing has to be told how to copy itself. What only a closure
-// captured is not reached.
+// Pointers keep their values: an object is not copied to another address, but its previous
+// content is restored. So closures and pointers into the middle of an object remain valid,
+// and types need no code to copy themselves. Variables that only a closure captures are not
+// reached.
 //
-// A [State] may be put back any number of times, by one goroutine at a time, while
-// nothing else uses the values.
+// A [State] may be restored any number of times, by one goroutine at a time, while nothing
+// else uses the values.
 package rewind
 
 import (
@@ -15,11 +15,11 @@ import (
 	"unsafe"
 )
 
-// State is the content of a graph of values at a moment.
+// State is the content of a graph of values at one time.
 type State struct {
 	objects []object
 	slices  []elements
-	ends    []reflect.Value // slices that are appended to
+	ends    []reflect.Value // slices to which elements are only appended
 	maps    []entries
 	bytes   uint64
 }
@@ -27,23 +27,23 @@ type State struct {
 // object is what a pointer points to.
 type object struct{ at, saved reflect.Value }
 
-// elements are those of a slice.
+// elements are the elements of a slice.
 type elements struct{ of, saved reflect.Value }
 
-// entries are those of a map.
+// entries are the entries of a map.
 type entries struct{ of, keys, values reflect.Value }
 
-// Constant is a value that may say that what it leads to does not change.
+// Constant is a value that can say that what it leads to never changes.
 type Constant interface{ Constant() bool }
 
-// Appended marks a type whose values do not change once they are in a slice. Such
-// slices are only appended to.
+// Appended marks a type whose values do not change once they are in a slice. Such slices
+// are only appended to.
 type Appended interface{ Appended() }
 
-// Save saves what can be reached from the roots, which are pointers. Values of types
-// for which shared returns true are left alone: they do not change, or are saved in
-// another way. (What is a part of a structure gets its content back with that.) Slices of
-// such types become as short as they were.
+// Save saves what can be reached from the roots, which are pointers. Values of types for
+// which shared returns true are not saved, because they do not change or are saved in
+// another way. (Such a value inside a structure is restored with the structure.) Slices of
+// such types are restored to their length.
 func Save(shared func(reflect.Type) bool, roots ...any) *State {
 	s := saver{state: new(State), shared: shared, seen: map[key]bool{}, types: map[reflect.Type]kind{}}
 	for _, r := range roots {
@@ -52,16 +52,16 @@ func Save(shared func(reflect.Type) bool, roots ...any) *State {
 	return s.state
 }
 
-// Bytes is about what the state costs in memory.
+// Bytes estimates the memory that the state uses, in bytes.
 func (s *State) Bytes() uint64 { return s.bytes }
 
-// Restore puts the content back.
+// Restore restores the content.
 func (s *State) Restore() {
 	for i := range s.objects {
 		s.objects[i].at.Set(s.objects[i].saved)
 	}
 	for _, v := range s.ends {
-		v.SetCap(v.Len()) // others have the elements after that
+		v.SetCap(v.Len()) // the elements after that belong to others
 	}
 	for i := range s.slices {
 		reflect.Copy(s.slices[i].of, s.slices[i].saved)
@@ -75,14 +75,14 @@ func (s *State) Restore() {
 	}
 }
 
-// key is an object, slice or map that was visited: where it is, and as what.
+// key identifies an object, slice or map that was visited: its address, length and type.
 type key struct {
 	at   unsafe.Pointer
 	len  int
 	what reflect.Type
 }
 
-// kind is what is known of a type.
+// kind is what is known about a type.
 type kind struct {
 	leads    bool // values may lead to others
 	shared   bool
@@ -96,12 +96,12 @@ type saver struct {
 	types  map[reflect.Type]kind
 }
 
-// kind looks at a type once.
+// kind returns the kind of a type. It examines each type once.
 func (s *saver) kind(t reflect.Type) kind {
 	k, ok := s.types[t]
 	if !ok {
 		k = kind{shared: s.shared(t) || t.Implements(reflect.TypeFor[Appended]()), constant: t.Kind() == reflect.Pointer && t.Implements(reflect.TypeFor[Constant]())}
-		s.types[t] = k // of a type that contains itself, which takes a pointer
+		s.types[t] = k // for a type that contains itself, through a pointer
 		k.leads = s.leads(t)
 		s.types[t] = k
 	}
@@ -125,7 +125,7 @@ func (s *saver) leads(t reflect.Type) bool {
 	return false
 }
 
-// first notes a visit, and reports whether it is the first.
+// first records a visit, and reports whether it is the first.
 func (s *saver) first(at unsafe.Pointer, n int, what reflect.Type) bool {
 	k := key{at, n, what}
 	if s.seen[k] {
@@ -135,7 +135,7 @@ func (s *saver) first(at unsafe.Pointer, n int, what reflect.Type) bool {
 	return true
 }
 
-// walk saves what a value leads to. Structures and arrays have to be addressable.
+// walk saves what a value leads to. Structures and arrays must be addressable.
 func (s *saver) walk(v reflect.Value) {
 	if k := s.kind(v.Type()); !k.leads || k.shared {
 		return
@@ -173,12 +173,12 @@ func (s *saver) walk(v reflect.Value) {
 	}
 }
 
-// open is a field without the mark that its name is not exported.
+// open returns a field without the mark that it is not exported.
 func open(f reflect.Value) reflect.Value {
 	return reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem()
 }
 
-// dynamic walks the value in an interface, which itself cannot change.
+// dynamic visits the value in an interface, which itself cannot change.
 func (s *saver) dynamic(v reflect.Value) {
 	if !v.IsValid() {
 		return
@@ -209,7 +209,7 @@ func (s *saver) slice(v reflect.Value) {
 	if v.Len() == 0 || !s.first(v.UnsafePointer(), v.Len(), t) {
 		return
 	}
-	of := v.Slice(0, v.Len()) // the header may change
+	of := v.Slice(0, v.Len()) // a copy, since the header may change
 	saved := reflect.MakeSlice(t, v.Len(), v.Len())
 	reflect.Copy(saved, of)
 	s.state.slices = append(s.state.slices, elements{of, saved})
@@ -226,7 +226,7 @@ func (s *saver) table(v reflect.Value) {
 	if !s.first(v.UnsafePointer(), 0, t) {
 		return
 	}
-	of := reflect.New(t).Elem() // v may be a variable, which gets another map
+	of := reflect.New(t).Elem() // a copy, since v may be a variable that will hold another map
 	of.Set(v)
 	n := v.Len()
 	e := entries{of, reflect.MakeSlice(reflect.SliceOf(t.Key()), n, n), reflect.MakeSlice(reflect.SliceOf(t.Elem()), n, n)}

@@ -47,8 +47,8 @@ func graph() *node {
 	return a
 }
 
-// TestRestore changes all that a graph has, in many ways, and compares it after it was
-// put back with one that was never changed.
+// TestRestore changes everything in a graph in many ways, and compares the restored graph
+// with one that was never changed.
 func TestRestore(t *testing.T) {
 	a, want := graph(), graph()
 	b := a.next
@@ -76,7 +76,7 @@ func TestRestore(t *testing.T) {
 		}
 		got, as := *a, *want
 		got.get, as.get = nil, nil
-		// The two lead to each other: compare them without.
+		// The two refer to each other, so compare them without these references.
 		got.next, as.next, got.names, as.names, got.array, as.array = nil, nil, nil, nil, [2]*node{}, [2]*node{}
 		if !reflect.DeepEqual(got, as) {
 			t.Errorf("round %d: got %+v, want %+v", round, got, as)
@@ -87,7 +87,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestShared tells that values of shared types are not put back.
+// TestShared checks that values of shared types are not restored.
 func TestShared(t *testing.T) {
 	a := graph()
 	s := Save(shared, a)
@@ -100,7 +100,7 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestAppended goes back and forth between two states of a log.
+// TestAppended alternates between two states of a log.
 func TestAppended(t *testing.T) {
 	a := &node{log: make([]line, 0, 100)}
 	add := func(list ...int) {

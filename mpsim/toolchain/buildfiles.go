@@ -6,8 +6,8 @@ import (
 	"text/template"
 )
 
-// cmakeToolchain is a toolchain file of CMake; find_package looks among the cross
-// compiler's own libraries.
+// cmakeToolchain is a CMake toolchain file. find_package searches the cross compiler's own
+// libraries.
 var cmakeToolchain = template.Must(template.New("cmake").Parse(`# A toolchain of CMake for the machine that hindsight simulates.
 #   cmake -B build -DCMAKE_TOOLCHAIN_FILE=riscv.cmake
 set(CMAKE_SYSTEM_NAME Linux)
@@ -35,7 +35,7 @@ set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_CROSSCOMPILING_EMULATOR "{{.Hindsight}};run;--record;none")
 `))
 
-// mesonCross is a cross file of Meson.
+// mesonCross is a Meson cross file.
 var mesonCross = template.Must(template.New("meson").Parse(`# A cross file of Meson for the machine that hindsight simulates.
 #   meson setup --cross-file riscv.ini build
 [binaries]
@@ -64,26 +64,26 @@ endian = 'little'
 
 // installed is what a build tool needs to know.
 type installed struct {
-	C, CXX, Fortran string // paths; C++ and Fortran "" where they are not installed
+	C, CXX, Fortran string // paths; "" for C++ and Fortran if not installed
 	Static          bool   // there are no shared libraries
-	Root            string // of the compiler's libraries
+	Root            string // directory of the compiler's libraries
 	Hindsight       string // this program
 }
 
-// WriteCMake writes a toolchain file of CMake for the compilers that are
-// installed. It returns an error when there is none of C.
+// WriteCMake writes a CMake toolchain file for the installed compilers. It returns an error
+// if there is no C compiler.
 func WriteCMake(w io.Writer) error { return writeToolchain(w, cmakeToolchain) }
 
-// WriteMeson writes a cross file of Meson, as [WriteCMake] does.
+// WriteMeson writes a Meson cross file, like [WriteCMake].
 func WriteMeson(w io.Writer) error { return writeToolchain(w, mesonCross) }
 
-// writeToolchain writes a file for the compilers that are installed.
+// writeToolchain writes a file for the installed compilers.
 func writeToolchain(w io.Writer, form *template.Template) error {
 	c, err := C.Find()
 	if err != nil {
 		return err
 	}
-	cxx, _ := CXX.Find() // C alone will do
+	cxx, _ := CXX.Find() // C alone is sufficient
 	fortran, _ := Fortran.Find()
 	self, err := os.Executable()
 	if err != nil {

@@ -12,22 +12,22 @@ import (
 	"strings"
 )
 
-// Compilers are those of a language: names to try in order, Debian's first, and
-// the environment variable that names another.
+// Compilers are the compilers of a language: names to try in order, Debian's first, and the
+// environment variable that overrides them.
 type Compilers struct {
 	Language string
 	Names    []string
 	Env      string
 }
 
-// The languages whose compilers are looked for.
+// The supported languages.
 var (
 	C       = Compilers{"C", []string{"riscv64-linux-gnu-gcc", "riscv64-unknown-linux-gnu-gcc"}, "HINDSIGHT_CC"}
 	CXX     = Compilers{"C++", []string{"riscv64-linux-gnu-g++", "riscv64-unknown-linux-gnu-g++"}, "HINDSIGHT_CXX"}
 	Fortran = Compilers{"Fortran", []string{"riscv64-linux-gnu-gfortran", "riscv64-unknown-linux-gnu-gfortran"}, "HINDSIGHT_FC"}
 )
 
-// Find returns the path of the first of the compilers that is installed.
+// Find returns the path of the first compiler that is installed.
 func (l *Compilers) Find() (string, error) {
 	if named := os.Getenv(l.Env); named != "" {
 		return named, nil
@@ -40,8 +40,8 @@ func (l *Compilers) Find() (string, error) {
 	return "", fmt.Errorf("%s is not installed; hindsight doctor says how to get it", strings.Join(l.Names, " or "))
 }
 
-// Flags are what is added to the arguments: static linking where a dynamically
-// linked program could not be run.
+// Flags returns the flags that are added to the arguments. They include static linking if a
+// dynamically linked program could not be run.
 func Flags(compiler string) []string {
 	if sysrootOf(compiler, Interp) == "" {
 		return []string{"-g", "-static", "-pthread"}
@@ -52,8 +52,8 @@ func Flags(compiler string) []string {
 // Interp is the dynamic linker of Linux distributions for RV64GC.
 const Interp = "/lib/ld-linux-riscv64-lp64d.so.1"
 
-// IsCXX reports whether a source file among the arguments is C++, or an object that
-// is linked was compiled from it.
+// IsCXX reports whether a source file among the arguments is C++, or a linked object was
+// compiled from it.
 func IsCXX(args []string) bool {
 	return slices.ContainsFunc(args, func(a string) bool {
 		switch filepath.Ext(a) {
@@ -66,11 +66,11 @@ func IsCXX(args []string) bool {
 	})
 }
 
-// needsCXX reports whether an object file wants the C++ library.
+// needsCXX reports whether an object file needs the C++ library.
 func needsCXX(file string) bool {
 	f, err := elf.Open(file)
 	if err != nil {
-		return false // the compiler says what is wrong with it
+		return false // the compiler will say what is wrong with it
 	}
 	defer f.Close()
 	symbols, err := f.Symbols()

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// HasFile reports whether a root directory has a regular file of that name.
+// HasFile reports whether a root directory contains a regular file of that name.
 func HasFile(root, name string) bool {
 	info, err := os.Stat(filepath.Join(root, name))
 	return err == nil && info.Mode().IsRegular()
@@ -33,8 +33,8 @@ func Sysroot(interp string) (string, error) {
 	return "", fmt.Errorf("it is dynamically linked, and %s has no %s: name a root directory that has it", asked[0], interp)
 }
 
-// sysrootOf asks a compiler where its libraries are; "" when the dynamic linker is
-// not among them.
+// sysrootOf asks a compiler where its libraries are. It returns "" if they do not include
+// the dynamic linker.
 func sysrootOf(compiler, interp string) string {
 	if root := ask(compiler, "-print-sysroot"); filepath.IsAbs(root) && root != "/" && HasFile(root, interp) {
 		return root
@@ -50,7 +50,7 @@ func sysrootOf(compiler, interp string) string {
 	return root
 }
 
-// ask returns what a compiler prints.
+// ask returns the output of a compiler.
 func ask(compiler, question string) string {
 	out, err := exec.Command(compiler, question).Output()
 	if err != nil {

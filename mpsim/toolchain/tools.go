@@ -2,11 +2,11 @@ package toolchain
 
 import "os/exec"
 
-// Tool is something that hindsight calls or that its users want.
+// Tool is a program that hindsight calls or that its users need.
 type Tool struct {
 	Name   string
-	Does   string // what it is for
-	Needed bool   // else only some want it
+	Does   string // its purpose
+	Needed bool   // required; otherwise only some users need it
 	Find   func() (where string, err error)
 	Get    []string // how to install it, by system
 }
@@ -17,7 +17,7 @@ const (
 	onMacOS  = "macOS:           brew install "
 )
 
-// Tools are those to look for, the most needed first.
+// Tools returns the tools to look for, the most important first.
 func Tools() []Tool {
 	return []Tool{
 		{"C compiler", "hindsight cc", true, C.Find, []string{
