@@ -82,9 +82,9 @@ func (t *Trace) Segments(th event.ThreadID) iter.Seq2[*Segment, error] {
 }
 
 // NextSegment returns a function that returns the segments of a thread one by one, like
-// [Trace.Segments], and nil after the last or an error. A segment is valid until the next
-// call. If sites is not nil, it says of each site whether its accesses are wanted; the
-// others are left out and cost nothing.
+// [Trace.Segments], and nil after the last or an error. The last one is left out if it has
+// no accesses. A segment is valid until the next call. If sites is not nil, it says of each
+// site whether its accesses are wanted; the others are left out and cost nothing.
 func (t *Trace) NextSegment(th event.ThreadID, sites []bool) func() (*Segment, error) {
 	return t.nextSegment(th, sites, true)
 }
@@ -94,13 +94,17 @@ func (t *Trace) NextSegment(th event.ThreadID, sites []bool) func() (*Segment, e
 func (t *Trace) nextSegment(th event.ThreadID, sites []bool, reuse bool) func() (*Segment, error) {
 	var w *segmentWalk
 	index, done, empty := uint64(0), false, false
-	seg := new(Segment)
+	var kept *Segment // whose memory the next segment takes
 	return func() (*Segment, error) {
 		if done {
 			return nil, nil
 		}
 		done = true // unless all goes well
-		if reuse {
+		if empty && reuse {
+			return nil, nil
+		}
+		seg := kept
+		if seg != nil {
 			seg.begin(th, index)
 		} else {
 			seg = &Segment{Thread: th, Index: index}
@@ -125,8 +129,11 @@ func (t *Trace) nextSegment(th event.ThreadID, sites []bool, reuse bool) func() 
 		index++
 		done = !more
 		empty = more && w.over()
+		if reuse {
+			kept = seg
+		}
 		if done || empty {
-			w = nil // a thread that has ended needs no memory until the last thread has ended
+			w, kept = nil, nil // a thread that has ended needs no memory until the last thread has ended
 		}
 		return seg, nil
 	}

@@ -51,10 +51,14 @@ type steppable interface {
 }
 
 // Cursors walk over the segments of all threads, each at its own pace.
-type Cursors struct{ threads []cursor }
+type Cursors struct {
+	src     Segmented
+	sites   []bool
+	threads []cursor
+}
 
 type cursor struct {
-	next func() (Segment, error) // nil after the last
+	next func() (Segment, error) // it returns nil after the last; nil: not asked for yet, or done
 	stop func()
 	seg  Segment // the next one, or nil
 	done bool
@@ -64,11 +68,7 @@ type cursor struct {
 // nil, it says of each site whether its accesses are wanted; the others may be omitted.
 // The caller must call Close.
 func NewCursors(src Segmented, threads int, sites []bool) *Cursors {
-	c := &Cursors{threads: make([]cursor, threads)}
-	for t := range c.threads {
-		c.threads[t] = newCursor(src, event.ThreadID(t), sites)
-	}
-	return c
+	return &Cursors{src: src, sites: sites, threads: make([]cursor, threads)}
 }
 
 func newCursor(src Segmented, t event.ThreadID, sites []bool) cursor {
@@ -85,7 +85,9 @@ func newCursor(src Segmented, t event.ThreadID, sites []bool) cursor {
 // Close ends the walks.
 func (c *Cursors) Close() {
 	for t := range c.threads {
-		c.threads[t].stop()
+		if stop := c.threads[t].stop; stop != nil {
+			stop()
+		}
 	}
 }
 
@@ -93,12 +95,19 @@ func (c *Cursors) Close() {
 // the run is damaged.)
 func (c *Cursors) Next(u *Unit) (Segment, error) {
 	t := &c.threads[u.Thread]
+	if t.next == nil && !t.done {
+		*t = newCursor(c.src, u.Thread, c.sites)
+	}
 	if t.seg == nil && !t.done {
 		seg, err := t.next()
 		if err != nil {
 			return nil, err
 		}
 		t.seg, t.done = seg, seg == nil
+		if t.done {
+			t.stop()
+			t.next, t.stop = nil, nil // a thread that has ended takes no memory
+		}
 	}
 	if t.seg == nil || t.seg.Place() > u.Index {
 		return nil, nil
