@@ -18,7 +18,7 @@ func (r *Recorder) closeEpoch() error {
 		}
 		t.endPath()
 		r.feed.drain()
-		if t.blocks > 0 || t.events > 0 {
+		if !t.idle() {
 			active = append(active, t)
 		}
 	}
@@ -59,8 +59,12 @@ func (r *Recorder) closeEpoch() error {
 			return err
 		}
 	}
-	for _, t := range r.threads {
-		if t != nil {
+	for i, t := range r.threads {
+		switch {
+		case t == nil:
+		case t.ended && t.idle() && t != r.schedule.turn:
+			r.threads[i] = nil // it will not run again
+		default:
 			t.reset()
 		}
 	}
@@ -76,6 +80,9 @@ func (r *Recorder) closeEpoch() error {
 	r.mem, r.insts, r.due = 0, 0, false
 	return nil
 }
+
+// idle reports whether nothing happened in the epoch.
+func (t *threadRec) idle() bool { return t.blocks == 0 && t.events == 0 }
 
 // inParallel is the memory of an epoch, in bytes, above which several goroutines build
 // and compress its blocks.

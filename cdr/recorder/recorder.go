@@ -95,8 +95,9 @@ type Recorder struct {
 	siteIDs  map[format.Site]format.SiteID
 	siteRows int // sites of all blocks
 	objects  uint32
-	threads  []*threadRec
-	slab     []stream // streams that are not in use yet
+	threads  []*threadRec // nil: nothing happened, or the thread ended in an earlier epoch
+	executed []uint64     // instructions of each thread in the run, by the counts of the batches
+	slab     []stream     // streams that are not in use yet
 	feed     feed
 	sync     synclog.Recorder
 	schedule scheduleRec
@@ -284,7 +285,7 @@ func (r *Recorder) Batch(b *event.Batch) error {
 	if r.opts.Meta.Schedule {
 		r.takeTurn(t)
 	}
-	t.totalInsts += b.Insts
+	r.executed[b.Thread] += b.Insts
 	r.insts += b.Insts
 	if r.insts > r.opts.Insts {
 		r.due = true
@@ -326,7 +327,7 @@ func (r *Recorder) thread(id event.ThreadID) (*threadRec, error) {
 		return nil, fmt.Errorf("record: %w", event.ErrThreads)
 	}
 	for int(id) >= len(r.threads) {
-		r.threads = append(r.threads, nil)
+		r.threads, r.executed = append(r.threads, nil), append(r.executed, 0)
 	}
 	t := r.threads[id]
 	if t == nil {
@@ -410,6 +411,7 @@ func (r *Recorder) event(t *threadRec, e *event.Event) error {
 	r.grow(r.sync.Add(t.id, e))
 	r.due = r.due || r.sync.Full()
 	t.events++
+	t.ended = t.ended || e.Kind == event.ThreadEnd
 	r.schedule.seq++
 	t.told()
 	return nil
@@ -446,12 +448,7 @@ func (r *Recorder) Finish(outcome event.Outcome) error {
 		return r.fail(err)
 	}
 	r.opts.Meta.Outcome = &outcome
-	r.opts.Meta.ThreadInsts = make([]uint64, len(r.threads))
-	for i, t := range r.threads {
-		if t != nil {
-			r.opts.Meta.ThreadInsts[i] = t.totalInsts
-		}
-	}
+	r.opts.Meta.ThreadInsts = r.executed
 	if err := r.writeMeta(); err != nil {
 		return r.fail(err)
 	}

@@ -43,7 +43,7 @@ type threadRec struct {
 	// Accesses that the schedule does not cover yet: loose in earlier epochs, and in this
 	// epoch those from toldTo on.
 	loose, toldTo uint64
-	totalInsts    uint64 // in the run, by the counts of the batches
+	ended         bool // ThreadEnd happened
 }
 
 // step follows one block of the simulator. See [paths] for where paths end.
