@@ -120,17 +120,24 @@ func TestGoLayout(t *testing.T) {
 // buildGo compiles Go sources for the simulated machine.
 func buildGo(t *testing.T, sources ...string) *image.Space {
 	t.Helper()
+	img, err := image.Load(goProgram(t, sources...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return img
+}
+
+// goProgram compiles Go sources for the simulated machine and returns the path of the
+// program.
+func goProgram(t *testing.T, sources ...string) string {
+	t.Helper()
 	out := filepath.Join(t.TempDir(), "program")
 	cmd := exec.CommandContext(t.Context(), "go", append([]string{"build", "-o", out}, sources...)...)
 	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=riscv64", "CGO_ENABLED=0", "GOFLAGS=")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, text)
 	}
-	img, err := image.Load(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return img
+	return out
 }
 
 // TestGoMemoryModel runs programs whose functions are named for what they do: every

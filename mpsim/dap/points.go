@@ -14,29 +14,38 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// points are what the client wants the run to stop for: addresses of code by source
-// file, by name of function and by address, and memory.
+// points are what the client wants the run to stop for.
 type points struct {
-	lines        map[string][]uint64
-	functions    []uint64
-	instructions []uint64
-	data         []mpsim.Watched
+	lines        map[string][]*point // by source file
+	functions    []*point
+	instructions []*point
+	exceptions   []*point
+	data         []*point
+}
+
+// all are those that stand for code.
+func (p *points) all() (all []*point) {
+	for _, list := range p.lines {
+		all = append(all, list...)
+	}
+	all = append(all, p.functions...)
+	all = append(all, p.instructions...)
+	return append(all, p.exceptions...)
 }
 
 // arm tells the debugger what to stop for.
 func (s *server) arm() {
 	s.debug.Breaks = map[uint64]bool{}
-	add := func(pcs []uint64) {
-		for _, pc := range pcs {
+	for _, p := range s.points.all() {
+		for _, pc := range p.pcs {
 			s.debug.Breaks[pc] = true
 		}
 	}
-	for _, pcs := range s.points.lines {
-		add(pcs)
+	s.debug.Watches = nil
+	for _, p := range s.points.data {
+		s.debug.Watches = append(s.debug.Watches, p.watched)
 	}
-	add(s.points.functions)
-	add(s.points.instructions)
-	s.debug.Watches = s.points.data
+	s.debug.Hold = s.holds
 }
 
 // lines sets the breakpoints of a source file.
@@ -45,20 +54,23 @@ func (s *server) lines(a *godap.SetBreakpointsArguments) any {
 	if name == "" {
 		name = a.Source.Name
 	}
-	var all []uint64
+	var all []*point
 	out := []godap.Breakpoint{}
 	img := s.debug.Journal().Image()
 	for _, b := range a.Breakpoints {
 		pcs, at := img.LineCode(name, b.Line)
-		all = append(all, pcs...)
-		p := godap.Breakpoint{Verified: len(pcs) > 0, Line: at, Source: &a.Source}
+		p := &point{pcs: pcs}
+		shown := godap.Breakpoint{Verified: len(pcs) > 0, Line: at, Source: &a.Source}
 		if len(pcs) == 0 {
-			p.Line, p.Message = b.Line, "no code of the program comes from here"
+			shown.Line, shown.Message = b.Line, "no code of the program comes from here"
 		}
-		out = append(out, p)
+		p.stopIf(&shown, b.Condition, b.HitCondition)
+		p.log = b.LogMessage
+		all = append(all, s.numbered(p, &shown))
+		out = append(out, shown)
 	}
 	if s.points.lines == nil {
-		s.points.lines = map[string][]uint64{}
+		s.points.lines = map[string][]*point{}
 	}
 	s.points.lines[name] = all
 	s.arm()
@@ -66,20 +78,21 @@ func (s *server) lines(a *godap.SetBreakpointsArguments) any {
 }
 
 // functions sets the breakpoints at functions: where their first line after the prologue
-// begins.
+// begins, and where their inlined copies begin.
 func (s *server) functions(a *godap.SetFunctionBreakpointsArguments) any {
 	s.points.functions = nil
 	out := []godap.Breakpoint{}
 	for _, b := range a.Breakpoints {
-		pc, ok := s.debug.Body(b.Name)
-		p := godap.Breakpoint{Verified: ok}
-		if ok {
-			s.points.functions = append(s.points.functions, pc)
-			p.InstructionReference = reference(pc)
+		p := &point{pcs: s.debug.Bodies(b.Name)}
+		shown := godap.Breakpoint{Verified: len(p.pcs) > 0}
+		if shown.Verified {
+			shown.InstructionReference = reference(p.pcs[0])
 		} else {
-			p.Message = fmt.Sprintf("the program has no function %s", b.Name)
+			shown.Message = fmt.Sprintf("the program has no function %s", b.Name)
 		}
-		out = append(out, p)
+		p.stopIf(&shown, b.Condition, b.HitCondition)
+		s.points.functions = append(s.points.functions, s.numbered(p, &shown))
+		out = append(out, shown)
 	}
 	s.arm()
 	return godap.SetFunctionBreakpointsResponseBody{Breakpoints: out}
@@ -91,36 +104,75 @@ func (s *server) instructions(a *godap.SetInstructionBreakpointsArguments) any {
 	out := []godap.Breakpoint{}
 	for _, b := range a.Breakpoints {
 		pc, err := strconv.ParseUint(b.InstructionReference, 0, 64)
-		p := godap.Breakpoint{Verified: err == nil}
+		p := &point{}
+		shown := godap.Breakpoint{Verified: err == nil}
 		if err == nil {
-			s.points.instructions = append(s.points.instructions, pc+uint64(b.Offset))
+			p.pcs = []uint64{pc + uint64(b.Offset)}
 		} else {
-			p.Message = err.Error()
+			shown.Message = err.Error()
 		}
-		out = append(out, p)
+		p.stopIf(&shown, b.Condition, b.HitCondition)
+		s.points.instructions = append(s.points.instructions, s.numbered(p, &shown))
+		out = append(out, shown)
 	}
 	s.arm()
 	return godap.SetInstructionBreakpointsResponseBody{Breakpoints: out}
 }
 
-// watchable says what is to be watched when a variable is.
+// exceptionFilters are the exceptions that a client may stop for, with the function that
+// raises them.
+var exceptionFilters = []struct{ filter, label, function string }{
+	{"throw", "C++ exceptions that are thrown", "__cxa_throw"},
+	{"panic", "panics of Go", "runtime.gopanic"},
+}
+
+// exceptions sets the breakpoints for exceptions. The run always stops for a signal that
+// ends it.
+func (s *server) exceptions(a *godap.SetExceptionBreakpointsArguments) any {
+	s.points.exceptions = nil
+	out := []godap.Breakpoint{}
+	for _, name := range a.Filters {
+		shown := godap.Breakpoint{Message: "there is no such filter"}
+		p := &point{exception: name}
+		for _, f := range exceptionFilters {
+			if f.filter != name {
+				continue
+			}
+			shown.Message = fmt.Sprintf("the program has no function %s", f.function)
+			for _, m := range s.debug.Journal().Image().Images() {
+				if sym, ok := m.Lookup(f.function); ok {
+					p.pcs = append(p.pcs, sym.Addr)
+					shown.Verified, shown.Message = true, ""
+				}
+			}
+		}
+		s.points.exceptions = append(s.points.exceptions, s.numbered(p, &shown))
+		out = append(out, shown)
+	}
+	s.arm()
+	return godap.SetExceptionBreakpointsResponseBody{Breakpoints: out}
+}
+
+// watchable says what is to be watched when an expression, or a part of what the client
+// has expanded, is.
 func (s *server) watchable(a *godap.DataBreakpointInfoArguments) any {
 	out := godap.DataBreakpointInfoResponseBody{Description: a.Name + " is not in memory"}
 	addr, size := uint64(0), uint64(8)
-	if v, ok := s.debug.Variable(s.frame(a.FrameId), a.Name); ok {
-		addr, size = v.Addr, v.Size
-	} else if n, err := strconv.ParseUint(a.Name, 0, 64); err == nil {
-		addr = n
-	}
-	if addr == 0 && a.VariablesReference > 0 { // a variable of a frame's scope
-		for _, v := range s.variables(a.VariablesReference) {
-			if v.Name == a.Name && v.MemoryReference != "" {
-				addr, _ = strconv.ParseUint(v.MemoryReference, 0, 64)
+	name := a.Name
+	if a.VariablesReference > 0 { // a variable of a scope, or a part of one
+		for _, v := range s.variables(&godap.VariablesArguments{VariablesReference: a.VariablesReference}) {
+			if v.Name == a.Name && v.EvaluateName != "" {
+				name = v.EvaluateName
 			}
 		}
 	}
+	if v, err := s.debug.Evaluate(s.frameOrTop(a.FrameId), name); err == nil && v.Addr != 0 {
+		addr, size = v.Addr, max(v.Size, 1)
+	} else if n, err := strconv.ParseUint(a.Name, 0, 64); err == nil {
+		addr = n
+	}
 	if addr != 0 {
-		out.DataId, out.Description = fmt.Sprintf("%#x,%d", addr, size), fmt.Sprintf("%s (%d bytes at %#x)", a.Name, size, addr)
+		out.DataId, out.Description = fmt.Sprintf("%#x,%d", addr, size), fmt.Sprintf("%s (%d bytes at %#x)", name, size, addr)
 		out.AccessTypes = []godap.DataBreakpointAccessType{"write", "read", "readWrite"}
 	}
 	return out
@@ -134,17 +186,19 @@ func (s *server) data(a *godap.SetDataBreakpointsArguments) any {
 		at, n, _ := strings.Cut(b.DataId, ",")
 		addr, err := strconv.ParseUint(at, 0, 64)
 		size, err2 := strconv.ParseUint(n, 10, 32)
-		p := godap.Breakpoint{Verified: err == nil && err2 == nil && size > 0}
-		if p.Verified {
+		shown := godap.Breakpoint{Verified: err == nil && err2 == nil && size > 0}
+		if shown.Verified {
 			access := map[godap.DataBreakpointAccessType]mem.Access{"read": mem.Read, "readWrite": mem.Read | mem.Write}[b.AccessType]
 			if access == 0 {
 				access = mem.Write
 			}
-			s.points.data = append(s.points.data, mpsim.Watched{Addr: addr, Size: size, Access: access})
+			p := &point{watched: mpsim.Watched{Addr: addr, Size: size, Access: access}}
+			p.stopIf(&shown, b.Condition, b.HitCondition)
+			s.points.data = append(s.points.data, s.numbered(p, &shown))
 		} else {
-			p.Message = fmt.Sprintf("%q names no memory", b.DataId)
+			shown.Message = fmt.Sprintf("%q names no memory", b.DataId)
 		}
-		out = append(out, p)
+		out = append(out, shown)
 	}
 	s.arm()
 	return godap.SetDataBreakpointsResponseBody{Breakpoints: out}

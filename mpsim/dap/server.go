@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	godap "github.com/google/go-dap"
 
@@ -42,9 +43,14 @@ type server struct {
 	asked Launch
 
 	points points
-	shown  []func() []godap.Variable // what variablesReference, less one, stands for
-	frames []shownFrame              // by frame id, less one
+	shown  []expansion  // what variablesReference, less one, stands for
+	frames []shownFrame // by frame id, less one
 	stop   debug.Stop
+
+	lastPoint int      // the id of the breakpoint that was set last
+	stoppedAt []*point // the breakpoints of the last stop
+
+	sending sync.Mutex // guards out and seq: log points are told while the run moves
 
 	// While the run goes on or back:
 	done   chan moved
@@ -140,30 +146,32 @@ type (
 	}
 )
 
-func (s *server) send(m godap.Message) error { return godap.WriteProtocolMessage(s.out, m) }
-
-func (s *server) next() godap.ProtocolMessage {
+// send numbers a message and sends it.
+func (s *server) send(m godap.Message, number *int) error {
+	s.sending.Lock()
+	defer s.sending.Unlock()
 	s.seq++
-	return godap.ProtocolMessage{Seq: s.seq}
+	*number = s.seq
+	return godap.WriteProtocolMessage(s.out, m)
 }
 
 // tell sends an event.
 func (s *server) tell(name string, body any) error {
-	t := &told{Event: godap.Event{ProtocolMessage: s.next(), Event: name}, Body: body}
+	t := &told{Event: godap.Event{Event: name}, Body: body}
 	t.Type = "event"
-	return s.send(t)
+	return s.send(t, &t.Seq)
 }
 
 // answer answers a request.
 func (s *server) answer(to godap.RequestMessage, body any, failed error) error {
 	r := to.GetRequest()
-	out := &reply{Response: godap.Response{ProtocolMessage: s.next(), RequestSeq: r.Seq, Success: failed == nil, Command: r.Command}, Body: body}
+	out := &reply{Response: godap.Response{RequestSeq: r.Seq, Success: failed == nil, Command: r.Command}, Body: body}
 	out.Type = "response"
 	if failed != nil {
 		out.Message = failed.Error()
 		out.Body = godap.ErrorResponseBody{Error: &godap.ErrorMessage{Id: 1, Format: failed.Error(), ShowUser: true}}
 	}
-	return s.send(out)
+	return s.send(out, &out.Seq)
 }
 
 // request answers a request; over says that the client is leaving.
@@ -245,6 +253,16 @@ var capabilities = godap.Capabilities{
 	SupportsConfigurationDoneRequest: true, SupportsFunctionBreakpoints: true, SupportsEvaluateForHovers: true, SupportsStepBack: true,
 	SupportsDataBreakpoints: true, SupportsReadMemoryRequest: true, SupportsExceptionInfoRequest: true, SupportsSteppingGranularity: true,
 	SupportsInstructionBreakpoints: true, SupportsRestartRequest: true, SupportsTerminateRequest: true,
+	SupportsConditionalBreakpoints: true, SupportsHitConditionalBreakpoints: true, SupportsLogPoints: true,
+	SupportsModulesRequest: true, SupportsLoadedSourcesRequest: true, SupportsDelayedStackTraceLoading: true,
+	ExceptionBreakpointFilters: exceptionChoices(),
+}
+
+func exceptionChoices() (all []godap.ExceptionBreakpointsFilter) {
+	for _, f := range exceptionFilters {
+		all = append(all, godap.ExceptionBreakpointsFilter{Filter: f.filter, Label: f.label})
+	}
+	return all
 }
 
 // launch opens a trace.
@@ -283,7 +301,7 @@ func (s *server) begin(ctx context.Context) {
 
 // move lets the run go on or back.
 func (s *server) move(ctx context.Context, how func(context.Context) (debug.Stop, error)) {
-	s.shown, s.frames = nil, nil
+	s.shown, s.frames, s.stoppedAt = nil, nil, nil
 	ctx, s.cancel = context.WithCancel(ctx)
 	done := make(chan moved, 1)
 	s.done = done
@@ -319,13 +337,24 @@ func (s *server) arrived(ctx context.Context, end moved) (over bool, err error) 
 }
 
 func (s *server) stopped(reason, text string) error {
-	return s.tell("stopped", godap.StoppedEventBody{Reason: reason, Description: text, Text: text, ThreadId: threadID(s.stop.Thread), AllThreadsStopped: true})
+	body := godap.StoppedEventBody{Reason: reason, Description: text, Text: text, ThreadId: threadID(s.stop.Thread), AllThreadsStopped: true}
+	if reason == "breakpoint" || reason == "data breakpoint" || reason == "exception" {
+		for _, p := range s.stoppedAt {
+			body.HitBreakpointIds = append(body.HitBreakpointIds, p.id)
+		}
+	}
+	return s.tell("stopped", body)
 }
 
 // reason says in the words of the protocol why the run stands still.
 func (s *server) reason() (reason, text string) {
 	switch s.stop.Reason {
 	case debug.Breakpoint:
+		for _, p := range s.stoppedAt {
+			if p.exception != "" {
+				return "exception", p.exception
+			}
+		}
 		return "breakpoint", ""
 	case debug.Watchpoint:
 		return "data breakpoint", fmt.Sprintf("access to %#x", s.stop.Addr)

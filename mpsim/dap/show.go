@@ -3,11 +3,9 @@ package dap
 import (
 	"context"
 	"encoding/base64"
-	"encoding/binary"
 	"fmt"
 	"path"
 	"strconv"
-	"strings"
 
 	godap "github.com/google/go-dap"
 
@@ -36,7 +34,7 @@ func (s *server) question(ctx context.Context, r godap.RequestMessage) (body any
 	case *godap.SetDataBreakpointsRequest:
 		return s.data(&r.Arguments), nil
 	case *godap.SetExceptionBreakpointsRequest:
-		return nil, nil
+		return s.exceptions(&r.Arguments), nil
 	case *godap.ThreadsRequest:
 		return s.threads(), nil
 	case *godap.StackTraceRequest:
@@ -44,13 +42,19 @@ func (s *server) question(ctx context.Context, r godap.RequestMessage) (body any
 	case *godap.ScopesRequest:
 		return s.scopes(&r.Arguments)
 	case *godap.VariablesRequest:
-		return godap.VariablesResponseBody{Variables: s.variables(r.Arguments.VariablesReference)}, nil
+		return godap.VariablesResponseBody{Variables: s.variables(&r.Arguments)}, nil
 	case *godap.EvaluateRequest:
 		return s.evaluate(ctx, &r.Arguments)
 	case *godap.ReadMemoryRequest:
 		return s.memory(&r.Arguments)
 	case *godap.ExceptionInfoRequest:
 		return s.exception()
+	case *godap.ModulesRequest:
+		return s.modules(&r.Arguments), nil
+	case *godap.LoadedSourcesRequest:
+		return s.sources(), nil
+	case *godap.SourceRequest:
+		return source(&r.Arguments)
 	case *godap.PauseRequest:
 		return nil, nil
 	}
@@ -89,12 +93,7 @@ func (s *server) stack(a *godap.StackTraceArguments) (any, error) {
 		}
 	}
 	total := len(all)
-	first := min(max(a.StartFrame, 0), total)
-	all = all[first:]
-	if a.Levels > 0 {
-		all = all[:min(a.Levels, len(all))]
-	}
-	return godap.StackTraceResponseBody{StackFrames: all, TotalFrames: total}, nil
+	return godap.StackTraceResponseBody{StackFrames: page(all, a.StartFrame, a.Levels), TotalFrames: total}, nil
 }
 
 // frame is a frame by its number; nil if there is none.
@@ -112,33 +111,13 @@ func (s *server) scopes(a *godap.ScopesArguments) (any, error) {
 	}
 	thread := s.frames[a.FrameId-1].thread
 	scope := func(name, hint string, list func() []godap.Variable) godap.Scope {
-		s.shown = append(s.shown, list)
-		return godap.Scope{Name: name, PresentationHint: hint, VariablesReference: len(s.shown), Expensive: hint == ""}
+		return godap.Scope{Name: name, PresentationHint: hint, VariablesReference: s.expandable(plainList(list)), Expensive: hint == ""}
 	}
 	return godap.ScopesResponseBody{Scopes: []godap.Scope{
-		scope("Locals", "locals", func() []godap.Variable { return shownVariables(s.debug.Locals(f)) }),
+		scope("Locals", "locals", func() []godap.Variable { return s.shownVariables(s.debug.Locals(f)) }),
 		scope("Registers", "registers", func() []godap.Variable { return s.registers(f, thread) }),
-		scope("Globals", "", func() []godap.Variable { return shownVariables(s.debug.Globals()) }),
+		scope("Globals", "", func() []godap.Variable { return s.shownVariables(s.debug.Globals()) }),
 	}}, nil
-}
-
-func (s *server) variables(reference int) []godap.Variable {
-	if reference < 1 || reference > len(s.shown) {
-		return []godap.Variable{}
-	}
-	return append([]godap.Variable{}, s.shown[reference-1]()...)
-}
-
-func shownVariables(list []debug.Variable) (all []godap.Variable) {
-	for i := range list {
-		v := &list[i]
-		out := godap.Variable{Name: v.Name, Value: value(v), EvaluateName: v.Name}
-		if v.Addr != 0 {
-			out.MemoryReference = reference(v.Addr)
-		}
-		all = append(all, out)
-	}
-	return all
 }
 
 // registers are those of a frame: of a caller, as far as they are known.
@@ -156,135 +135,7 @@ func (s *server) registers(f *debug.Frame, t event.ThreadID) []godap.Variable {
 	return all
 }
 
-// shownBytes is how much of a large variable is shown.
-const shownBytes = 64
-
-// value is a variable for people: of the size of an integer as one, else its bytes.
-func value(v *debug.Variable) string {
-	b := v.Data
-	if uint64(len(b)) < min(v.Size, shownBytes) {
-		return "not in memory"
-	}
-	switch v.Size {
-	case 1:
-		return fmt.Sprint(int8(b[0]))
-	case 2:
-		return fmt.Sprint(int16(binary.LittleEndian.Uint16(b)))
-	case 4:
-		return fmt.Sprint(int32(binary.LittleEndian.Uint32(b)))
-	case 8:
-		n := binary.LittleEndian.Uint64(b)
-		if n>>32 != 0 && n>>32 != 1<<32-1 { // an address, more likely
-			return reference(n)
-		}
-		return fmt.Sprint(int64(n))
-	}
-	text := fmt.Sprintf("% x", b[:min(len(b), shownBytes)])
-	if v.Size > shownBytes {
-		text += " …"
-	}
-	return text
-}
-
 func reference(addr uint64) string { return fmt.Sprintf("%#x", addr) }
-
-// evaluate answers an expression: a command of the console, a register, a variable, an
-// element of one ("name[2]" of words of 4 bytes, "name[2]:8" of 8), "&name" or the
-// word at an address ("*0x1000").
-func (s *server) evaluate(ctx context.Context, a *godap.EvaluateArguments) (any, error) {
-	text := strings.TrimSpace(a.Expression)
-	word, _, _ := strings.Cut(text, " ")
-	switch word {
-	case "when", "goto", "lastwrite", "race", "help":
-		out, err := s.debug.Do(ctx, s.resolved(text, a.FrameId))
-		if err != nil {
-			return nil, err
-		}
-		s.shown, s.frames = nil, nil
-		return godap.EvaluateResponseBody{Result: strings.TrimSuffix(out, "\n")}, nil
-	}
-	f := s.frame(a.FrameId)
-	if f == nil {
-		if all := s.debug.Stack(s.debug.Thread); len(all) > 0 {
-			f = &all[0]
-		}
-	}
-	if name, ok := strings.CutPrefix(text, "$"); ok && f != nil {
-		if name == "pc" {
-			return godap.EvaluateResponseBody{Result: reference(f.PC)}, nil
-		}
-		for i, v := range f.X {
-			if debug.IntegerNames[i] == name || fmt.Sprintf("x%d", i) == name {
-				return godap.EvaluateResponseBody{Result: reference(v)}, nil
-			}
-		}
-		return nil, fmt.Errorf("there is no register %s", name)
-	}
-	v, err := s.expression(f, text)
-	if err != nil {
-		return nil, err
-	}
-	out := godap.EvaluateResponseBody{Result: value(&v)}
-	if strings.HasPrefix(text, "&") {
-		out.Result = reference(v.Addr)
-	}
-	if v.Addr != 0 {
-		out.MemoryReference = reference(v.Addr)
-	}
-	return out, nil
-}
-
-// expression is the memory or register that an expression names.
-func (s *server) expression(f *debug.Frame, text string) (v debug.Variable, err error) {
-	const word, wide = 4, 8
-	if at, ok := strings.CutPrefix(text, "*"); ok {
-		addr, err := strconv.ParseUint(at, 0, 64)
-		if err != nil {
-			return v, fmt.Errorf("%q is no address", at)
-		}
-		return debug.Variable{Name: text, Addr: addr, Size: wide, Data: s.debug.Memory(addr, wide)}, nil
-	}
-	name, index, indexed := strings.Cut(strings.TrimPrefix(text, "&"), "[")
-	v, ok := s.debug.Variable(f, name)
-	if !ok {
-		return v, fmt.Errorf("there is no variable %q here; an address is \"*0x…\"", name)
-	}
-	if !indexed {
-		return v, nil
-	}
-	index, of, sized := strings.Cut(index, "]")
-	size := uint64(word)
-	if sized && strings.HasPrefix(of, ":") {
-		if size, err = strconv.ParseUint(of[1:], 10, 8); err != nil || size == 0 || size > wide {
-			return v, fmt.Errorf("%q: want a size from 1 to 8", of)
-		}
-	}
-	n, err := strconv.ParseUint(index, 0, 32)
-	if err != nil || v.Addr == 0 || (n+1)*size > v.Size {
-		return v, fmt.Errorf("%s has no element %s of %d bytes", name, index, size)
-	}
-	v.Addr, v.Size = v.Addr+n*size, size
-	v.Data = s.debug.Memory(v.Addr, int(size))
-	return v, nil
-}
-
-// resolved replaces the variable of a lastwrite by its address and size.
-func (s *server) resolved(text string, frame int) string {
-	name, ok := strings.CutPrefix(text, "lastwrite ")
-	if !ok {
-		return text
-	}
-	f := s.frame(frame)
-	if f == nil {
-		if all := s.debug.Stack(s.debug.Thread); len(all) > 0 {
-			f = &all[0]
-		}
-	}
-	if v, err := s.expression(f, strings.TrimSpace(name)); err == nil && v.Addr != 0 {
-		return fmt.Sprintf("lastwrite %#x %d", v.Addr, v.Size)
-	}
-	return text
-}
 
 // maxRead bounds what one request reads of memory, in bytes.
 const maxRead = 1 << 20
@@ -301,6 +152,11 @@ func (s *server) memory(a *godap.ReadMemoryArguments) (any, error) {
 
 // exception tells of the signal that ended the run.
 func (s *server) exception() (any, error) {
+	for _, p := range s.stoppedAt {
+		if p.exception != "" {
+			return godap.ExceptionInfoResponseBody{ExceptionId: p.exception, BreakMode: "always"}, nil
+		}
+	}
 	if s.stop.Reason != debug.AtEnd || s.stop.Signal == 0 {
 		return nil, fmt.Errorf("no signal has ended the run here")
 	}

@@ -54,8 +54,13 @@ type Debugger struct {
 	Breaks  map[uint64]bool // instructions to stop at
 	Watches []mpsim.Watched
 	Index   Index // nil: the last write is found by running
+	// Hold reports whether the run stops where it has come to a breakpoint or watchpoint;
+	// nil: it always does. Hold may move the run, and brings it back.
+	Hold func(ctx context.Context, s Stop) (bool, error)
 	// Thread is the one that was stopped in last.
 	Thread event.ThreadID
+
+	targets map[uint64]bool // breakpoints that a step has set for itself; Hold is not asked about them
 }
 
 // New makes a Debugger that stands at the beginning of the run.
@@ -72,6 +77,30 @@ func (d *Debugger) probe() *mpsim.Probe {
 
 // forward goes on to a time, or to what the run stops for before.
 func (d *Debugger) forward(ctx context.Context, until uint64) (Stop, bool, error) {
+	for {
+		s, found, err := d.meet(ctx, until)
+		if err != nil || !found {
+			return s, found, err
+		}
+		if hold, err := d.holds(ctx, s); hold || err != nil {
+			return s, true, err
+		}
+	}
+}
+
+// holds asks Hold about a stop that is not a step's own.
+func (d *Debugger) holds(ctx context.Context, s Stop) (bool, error) {
+	if d.Hold == nil || s.Reason != Breakpoint && s.Reason != Watchpoint {
+		return true, nil
+	}
+	if h := d.Replay.Thread(s.Thread); s.Reason == Breakpoint && h != nil && d.targets[h.PC] {
+		return true, nil
+	}
+	return d.Hold(ctx, s)
+}
+
+// meet goes on to a time, or to the next breakpoint or watchpoint before.
+func (d *Debugger) meet(ctx context.Context, until uint64) (Stop, bool, error) {
 	hit, found, err := d.Forward(ctx, until, d.probe(), true)
 	switch {
 	case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
@@ -190,6 +219,19 @@ func (d *Debugger) Goto(ctx context.Context, at uint64) (Stop, error) {
 
 // ContinueBack goes back to what the run stops for, or to its beginning.
 func (d *Debugger) ContinueBack(ctx context.Context) (Stop, error) {
+	for {
+		s, err := d.meetBack(ctx)
+		if err != nil {
+			return s, err
+		}
+		if hold, err := d.holds(ctx, s); hold || err != nil {
+			return s, err
+		}
+	}
+}
+
+// meetBack goes back to the previous breakpoint or watchpoint.
+func (d *Debugger) meetBack(ctx context.Context) (Stop, error) {
 	start, from, probe := d.Time(), uint64(0), d.probe()
 	w, indexed, err := d.indexed(ctx)
 	if err == nil && indexed { // what is left to look for is a breakpoint after it

@@ -3,7 +3,10 @@ package debug
 import (
 	"context"
 	"maps"
+	"slices"
+	"strings"
 
+	"hindsight/mpsim/image"
 	"hindsight/tracefmt/event"
 )
 
@@ -64,23 +67,39 @@ func (d *Debugger) NextLine(ctx context.Context, t event.ThreadID, into bool) (S
 // runTo goes on until a thread is at pc in a frame, or further out. Done says that the
 // run has stopped for another reason.
 func (d *Debugger) runTo(ctx context.Context, t event.ThreadID, pc, frame uint64) (s Stop, done bool, err error) {
-	own := d.Breaks
-	defer func() { d.Breaks = own }()
-	d.Breaks = maps.Clone(own)
-	d.Breaks[pc] = true
+	own, restore := d.breakAlso(pc)
+	defer restore()
 	for {
 		s, err := d.Continue(ctx)
 		if err != nil || s.Reason != Breakpoint {
 			return s, true, err
 		}
 		h := d.Replay.Thread(s.Thread)
-		if s.Thread == t && h.PC == pc && d.spot(t).frame >= frame {
-			return s, own[pc], nil
-		}
-		if own[h.PC] {
-			return s, true, nil
+		there := s.Thread == t && h.PC == pc && d.spot(t).frame >= frame
+		hold, err := d.held(ctx, own, s)
+		if there || hold || err != nil {
+			return s, hold, err
 		}
 	}
+}
+
+// breakAlso sets breakpoints for a step, until restore is called. The others are own.
+func (d *Debugger) breakAlso(pcs ...uint64) (own map[uint64]bool, restore func()) {
+	own = d.Breaks
+	d.Breaks, d.targets = maps.Clone(own), map[uint64]bool{}
+	for _, pc := range pcs {
+		d.Breaks[pc], d.targets[pc] = true, true
+	}
+	return own, func() { d.Breaks, d.targets = own, nil }
+}
+
+// held reports whether the run stops at a breakpoint that is one of own.
+func (d *Debugger) held(ctx context.Context, own map[uint64]bool, s Stop) (bool, error) {
+	pc := d.Replay.Thread(s.Thread).PC
+	if !own[pc] || !d.targets[pc] || d.Hold == nil {
+		return own[pc], nil
+	}
+	return d.Hold(ctx, s)
 }
 
 // Finish goes on until the innermost call of a thread has returned.
@@ -129,42 +148,58 @@ func (d *Debugger) backToCall(ctx context.Context, t event.ThreadID, returned, f
 	}
 	const call, shortCall = 4, 2 // bytes
 	pc := d.Replay.Thread(t).PC
-	own := d.Breaks
-	defer func() { d.Breaks = own }()
-	d.Breaks = maps.Clone(own)
-	d.Breaks[pc-call], d.Breaks[pc-shortCall] = true, true
+	own, restore := d.breakAlso(pc-call, pc-shortCall)
+	defer restore()
 	for {
 		s, err := d.ContinueBack(ctx)
 		if err != nil || s.Reason != Breakpoint {
 			return s, true, err
 		}
 		h := d.Replay.Thread(s.Thread)
-		if at := h.PC; s.Thread == t && (at == pc-call || at == pc-shortCall) && d.spot(t).frame == frame {
-			return s, own[at], nil
-		}
-		if own[h.PC] {
-			return s, true, nil
+		there := s.Thread == t && (h.PC == pc-call || h.PC == pc-shortCall) && d.spot(t).frame == frame
+		hold, err := d.held(ctx, own, s)
+		if there || hold || err != nil {
+			return s, hold, err
 		}
 	}
 }
 
-// Body is where the second line of a function begins, which is after its prologue, or
-// its first if it has no other.
-func (d *Debugger) Body(name string) (pc uint64, ok bool) {
+// Bodies are where the breakpoints of a function go: the second statement, which is
+// after the prologue, of each function of that name, and the beginning of each inlined
+// copy. The name is as in the source or the linker's; namespaces, classes and parameters
+// may be left out.
+func (d *Debugger) Bodies(name string) (pcs []uint64) {
 	img := d.Journal().Image()
 	for _, m := range img.Images() {
 		for _, f := range m.Symbols() {
-			if f.Demangled() != name && f.Name != name || f.Size == 0 {
-				continue
+			if f.Size > 0 && (f.Name == name || namesFunction(f.Demangled(), name)) {
+				pcs = append(pcs, body(img, f))
 			}
-			first := img.Frames(f.Addr)
-			for pc := f.Addr; pc < f.Addr+f.Size; pc += 2 {
-				if at := img.Frames(pc); len(at) > 0 && len(first) > 0 && at[0].Line != 0 && at[0].Line != first[0].Line {
-					return pc, true
-				}
-			}
-			return f.Addr, true
+		}
+		pcs = append(pcs, m.InlinedCode(func(function string) bool { return namesFunction(function, name) })...)
+	}
+	slices.Sort(pcs)
+	return slices.Compact(pcs)
+}
+
+// namesFunction reports whether a name means a function: ns::f(int) is meant by f,
+// ns::f and f(int).
+func namesFunction(function, name string) bool {
+	if function == name || strings.HasSuffix(function, "::"+name) {
+		return true
+	}
+	bare, _, params := strings.Cut(function, "(")
+	return params && (bare == name || strings.HasSuffix(bare, "::"+name))
+}
+
+// body is where the second statement of a function begins, or its first if it has no
+// other.
+func body(img *image.Space, f image.Symbol) uint64 {
+	first, _ := img.Statement(f.Addr)
+	for pc := f.Addr; pc < f.Addr+f.Size; pc += 2 {
+		if at, ok := img.Statement(pc); ok && at != first && at.Line != 0 {
+			return pc
 		}
 	}
-	return 0, false
+	return f.Addr
 }

@@ -15,6 +15,8 @@ type Frame struct {
 	// Address is the canonical frame address: the stack pointer of the caller at its
 	// call. It is 0 if it is not known.
 	Address uint64
+	Thread  event.ThreadID
+	F       *[32]uint64 // floating-point registers; nil in a caller
 	inner   bool
 }
 
@@ -45,7 +47,7 @@ func (d *Debugger) Stack(t event.ThreadID) []Frame {
 		return nil
 	}
 	img := d.Journal().Image()
-	f := Frame{PC: h.PC, X: h.X, inner: true}
+	f := Frame{PC: h.PC, X: h.X, Thread: t, F: &h.F, inner: true}
 	var all []Frame
 	for len(all) < maxFrames {
 		m := img.At(f.Code())
@@ -57,7 +59,7 @@ func (d *Debugger) Stack(t event.ThreadID) []Frame {
 			f.Address = f.X[reg] + uint64(offset)
 		}
 		all = append(all, f)
-		caller := Frame{X: f.X}
+		caller := Frame{X: f.X, Thread: t}
 		kept := m.Kept(f.Code())
 		for reg, at := range kept {
 			if v, ok := d.word(f.Address + uint64(at)); ok {
@@ -111,73 +113,4 @@ func (d *Debugger) ThreadLocals(t event.ThreadID, m *image.Image) (block uint64,
 func (d *Debugger) Memory(addr uint64, size int) []byte {
 	b := make([]byte, size)
 	return b[:d.Space().Content(addr, b)]
-}
-
-// Variable is a variable at the present moment.
-type Variable struct {
-	Name   string
-	Addr   uint64 // 0: it is in a register
-	Size   uint64
-	Data   []byte // its content, or its beginning
-	Global bool
-}
-
-// maxVariable bounds what is read of a variable, in bytes.
-const maxVariable = 4096
-
-// Locals are the local variables and parameters of a frame that have a place there.
-func (d *Debugger) Locals(f *Frame) (all []Variable) {
-	seen := map[string]bool{}
-	for _, l := range d.Journal().Image().Locals(f.Code()) {
-		if seen[l.Name] || l.Size == 0 {
-			continue
-		}
-		seen[l.Name] = true
-		v := Variable{Name: l.Name, Size: l.Size}
-		switch {
-		case l.Memory && l.Reg < 32:
-			v.Addr = f.X[l.Reg] + uint64(l.Offset)
-			v.Data = d.Memory(v.Addr, int(min(l.Size, maxVariable)))
-		case !l.Memory && l.Reg < 32:
-			v.Data = binary.LittleEndian.AppendUint64(nil, f.X[l.Reg])[:min(l.Size, 8)]
-		default:
-			continue
-		}
-		all = append(all, v)
-	}
-	return all
-}
-
-// Globals are the global variables of the program's own.
-func (d *Debugger) Globals() (all []Variable) {
-	img := d.Journal().Image()
-	for _, s := range img.Main.Objects() {
-		if s.Size > 0 && img.UserObject(s.Addr) {
-			all = append(all, d.global(s))
-		}
-	}
-	return all
-}
-
-func (d *Debugger) global(s image.Symbol) Variable {
-	return Variable{Name: s.Demangled(), Addr: s.Addr, Size: s.Size, Data: d.Memory(s.Addr, int(min(s.Size, maxVariable))), Global: true}
-}
-
-// Variable finds a variable by name: of the frame, or a global one.
-func (d *Debugger) Variable(f *Frame, name string) (Variable, bool) {
-	if f != nil {
-		for _, v := range d.Locals(f) {
-			if v.Name == name {
-				return v, true
-			}
-		}
-	}
-	for _, m := range d.Journal().Image().Images() {
-		for _, s := range m.Objects() {
-			if s.Size > 0 && s.Demangled() == name {
-				return d.global(s), true
-			}
-		}
-	}
-	return Variable{}, false
 }

@@ -336,6 +336,9 @@ func constant(expr []byte) (v uint64, ok bool) {
 		for i := range b {
 			v |= uint64(b[i]) << (8 * i)
 		}
+		if shift := 64 - 8*len(b); op%2 == 1 { // signed
+			v = uint64(int64(v<<shift) >> shift)
+		}
 	case op == opAddr:
 		v = c.u64()
 	case op == opConstu:

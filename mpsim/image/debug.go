@@ -46,10 +46,12 @@ type debugInfo struct {
 	tlsNames map[string][]Symbol // thread-local symbols, by name without a numeric suffix
 
 	locLists, loc []byte       // .debug_loclists, and .debug_loc of DWARF 4
+	addr          []byte       // .debug_addr
 	frameEntries  []frameEntry // in order of address
 	framesRead    bool
 	atomics       map[dwarf.Offset][]atomicScope // of the functions examined so far
 	spellings     map[string]string              // by linkage name, the source form
+	typeNames     map[string]dwarf.Offset        // nil: not read yet
 }
 
 // unitRange is a range of code that a unit covers.
@@ -166,7 +168,7 @@ func (d *debugInfo) open(m *Image) error {
 		}
 	}
 	d.line, d.lineStr, d.str = sections[".debug_line"], sections[".debug_line_str"], sections[".debug_str"]
-	d.locLists, d.loc = sections[".debug_loclists"], sections[".debug_loc"]
+	d.locLists, d.loc, d.addr = sections[".debug_loclists"], sections[".debug_loc"], sections[".debug_addr"]
 	d.rowsLeft = 2*len(d.line) + 1024
 	d.spanLeft = len(info) + 4*(len(sections[".debug_ranges"])+len(sections[".debug_rnglists"])) + 1024
 	d.types = map[dwarf.Offset]*typeInfo{}

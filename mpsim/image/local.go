@@ -58,22 +58,25 @@ func (m *Image) Pointed(pc uint64) []Local {
 }
 
 func (m *Image) localsAt(pc uint64) (found, pointed []Local) {
+	l := m.searchLocals(pc)
+	return l.found, l.pointed
+}
+
+// searchLocals finds the variables of the functions around pc, in the order of Locals.
+func (m *Image) searchLocals(pc uint64) (l localSearch) {
 	d := m.lockDebug()
 	defer d.mu.Unlock()
 	pc -= m.Base
 	u, function, ok := d.functionAt(pc)
 	if !ok {
-		return nil, nil
+		return l
 	}
-	d.note(guard(func() error {
-		l := localSearch{m: m, d: d, unit: u, pc: pc}
-		err := l.function(function)
-		found, pointed = l.found, l.pointed
-		return err
-	}))
-	slices.Reverse(found)
-	slices.Reverse(pointed)
-	return found, pointed
+	l = localSearch{m: m, d: d, unit: u, pc: pc}
+	d.note(guard(func() error { return l.function(function) }))
+	slices.Reverse(l.found)
+	slices.Reverse(l.pointed)
+	slices.Reverse(l.composed)
+	return l
 }
 
 // LocalPath names the part of a local variable at off that contains an access of size
@@ -96,6 +99,7 @@ type localSearch struct {
 	frame []byte // expression of the frame base
 
 	found, pointed []Local
+	composed       []Composed
 }
 
 // function visits the entries of a function. It skips blocks and inlined functions that do
@@ -155,20 +159,23 @@ func (l *localSearch) covers(e *dwarf.Entry) bool {
 func (l *localSearch) variable(e *dwarf.Entry) {
 	expr, ok := e.Val(dwarf.AttrLocation).([]byte)
 	if !ok {
-		off, list := e.Val(dwarf.AttrLocation).(int64)
-		if !list || off < 0 {
+		off, list := l.listOffset(e.Val(dwarf.AttrLocation))
+		if !list {
+			l.constant(e)
 			return
 		}
-		expr = l.listed(uint64(off))
+		expr = l.listed(off)
 	}
+	name, _, _ := l.d.entryName(e.Offset)
 	v, rest, ok := l.begin(expr)
-	if !ok {
+	if name == "" {
 		return
 	}
-	v.Name, _, _ = l.d.entryName(e.Offset)
-	if v.Name == "" {
+	if !ok || len(rest) > 0 && rest[0] == opPiece {
+		l.composite(e, name, expr)
 		return
 	}
+	v.Name = name
 	v.typ = l.d.typeOfEntry(e.Offset)
 	v.Size = max(l.d.typeAt(v.typ).size, 1)
 	rest, offset := added(rest)
@@ -248,6 +255,9 @@ func (l *localSearch) begin(expr []byte) (v Local, rest []byte, ok bool) {
 // Entries of location lists (DWARF 5 section 7.7.3).
 const (
 	listEnd         = 0
+	listBaseIndex   = 1
+	listIndexes     = 2
+	listIndexLength = 3
 	listOffsetPair  = 4
 	listDefault     = 5
 	listBase        = 6
@@ -281,6 +291,15 @@ func (l *localSearch) listed(off uint64) []byte {
 		case listBase:
 			base = c.u64()
 			continue
+		case listBaseIndex:
+			base = l.address(c.uleb())
+			continue
+		case listIndexes:
+			low = l.address(c.uleb())
+			high = l.address(c.uleb())
+		case listIndexLength:
+			low = l.address(c.uleb())
+			high = low + c.uleb()
 		case listStartEnd:
 			low, high = c.u64(), c.u64()
 		case listStartLength:
@@ -291,7 +310,7 @@ func (l *localSearch) listed(off uint64) []byte {
 			c.uleb()
 			continue
 		default:
-			return nil // indexes into .debug_addr, or unknown
+			return nil
 		}
 		expr := c.take(int(min(c.uleb(), maxExpression)))
 		if low <= l.pc && l.pc < high {

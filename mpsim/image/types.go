@@ -7,12 +7,15 @@ import (
 	"strings"
 )
 
-// typeInfo is what must be known about a type to name a part of a variable.
+// typeInfo is what must be known about a type to name and show a part of a variable.
 type typeInfo struct {
-	size    uint64 // bytes; 0 if unknown
-	members []member
-	elem    dwarf.Offset // of an array: the type of its elements
-	dims    []uint64     // of an array: number of elements in each dimension, outermost first
+	tag      dwarf.Tag // without typedefs and qualifiers
+	encoding int64     // of a base type (DW_ATE_…)
+	size     uint64    // bytes; 0 if unknown
+	members  []member
+	elem     dwarf.Offset // of an array: the type of its elements; of a pointer: what it points to
+	dims     []uint64     // of an array: elements in each dimension, outermost first
+	names    []Enumerator // of an enumeration
 }
 
 // member is a member of a structure or union, or a base class (without a name).
@@ -20,6 +23,10 @@ type member struct {
 	name string
 	off  uint64
 	typ  dwarf.Offset
+	base bool
+	// bits and shift are those of a bit-field: its size, and how many bits of the byte
+	// at off come before it.
+	bits, shift uint8
 }
 
 // maxTypeDepth bounds the nesting of types that is followed.
@@ -47,11 +54,25 @@ func (d *debugInfo) typeWithin(off dwarf.Offset, depth int) *typeInfo {
 	if n, ok := e.Val(dwarf.AttrByteSize).(int64); ok && n > 0 {
 		t.size = uint64(n)
 	}
+	t.tag = e.Tag
+	t.encoding, _ = e.Val(dwarf.AttrEncoding).(int64)
 	switch e.Tag {
 	case dwarf.TagTypedef, dwarf.TagConstType, dwarf.TagVolatileType, dwarf.TagRestrictType, dwarf.TagAtomicType:
 		if next, ok := e.Val(dwarf.AttrType).(dwarf.Offset); ok {
 			*t = *d.typeWithin(next, depth-1)
 		}
+	case dwarf.TagPointerType, dwarf.TagReferenceType, dwarf.TagRvalueReferenceType:
+		t.elem, _ = e.Val(dwarf.AttrType).(dwarf.Offset)
+		if t.size == 0 { // Go leaves it out
+			t.size = 8
+		}
+	case dwarf.TagEnumerationType:
+		d.note(children(r, e, func(c *dwarf.Entry) {
+			if n, ok := c.Val(dwarf.AttrConstValue).(int64); ok && c.Tag == dwarf.TagEnumerator {
+				name, _ := c.Val(dwarf.AttrName).(string)
+				t.names = append(t.names, Enumerator{name, n})
+			}
+		}))
 	case dwarf.TagArrayType:
 		d.readArray(t, r, e, depth)
 	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
@@ -130,7 +151,7 @@ func (d *debugInfo) readMembers(t *typeInfo, r *dwarf.Reader, e *dwarf.Entry) er
 		if c.Tag != dwarf.TagMember && c.Tag != dwarf.TagInheritance || c.Val(dwarf.AttrExternal) != nil {
 			return
 		}
-		f := member{}
+		f := member{base: c.Tag == dwarf.TagInheritance}
 		f.name, _ = c.Val(dwarf.AttrName).(string)
 		f.typ, _ = c.Val(dwarf.AttrType).(dwarf.Offset)
 		switch v := c.Val(dwarf.AttrDataMemberLoc).(type) {
@@ -140,8 +161,11 @@ func (d *debugInfo) readMembers(t *typeInfo, r *dwarf.Reader, e *dwarf.Entry) er
 			return // a virtual base: its place is known only at run time
 		default:
 			if bit, ok := c.Val(dwarf.AttrDataBitOffset).(int64); ok {
-				f.off = uint64(bit) / 8
+				f.off, f.shift = uint64(bit)/8, uint8(bit%8)
 			}
+		}
+		if n, ok := c.Val(dwarf.AttrBitSize).(int64); ok && n > 0 && n <= 64 {
+			f.bits = uint8(n)
 		}
 		t.members = append(t.members, f)
 	})
