@@ -87,6 +87,14 @@ func (d *Debugger) word(addr uint64) (uint64, bool) {
 // FileName is the path under which a debugger finds the file of a shared object.
 func FileName(m *image.Image) string { return path.Clean("/" + m.Path) }
 
+// Handle is a number by which a debugger may name an image.
+func Handle(m *image.Image) uint64 {
+	if len(m.Segments) == 0 {
+		return m.Base + 1
+	}
+	return m.Segments[0].Addr + 1
+}
+
 // ThreadLocals is where a thread has the thread-local variables of an image; false when
 // the image has none, or the thread has none of them yet.
 func (d *Debugger) ThreadLocals(t event.ThreadID, m *image.Image) (block uint64, ok bool) {

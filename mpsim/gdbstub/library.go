@@ -5,27 +5,17 @@ import (
 	"strings"
 
 	"hindsight/mpsim/debug"
-	"hindsight/mpsim/image"
 	"hindsight/tracefmt/event"
 )
-
-// handle is the number by which gdb names an image: an address in it, in the place of
-// that of the dynamic linker's entry.
-func handle(m *image.Image) uint64 {
-	if len(m.Segments) == 0 {
-		return m.Base + 1
-	}
-	return m.Segments[0].Addr + 1
-}
 
 // libraries is the list of shared objects in XML. It has all that the run ever loads,
 // at any time of the run: so a breakpoint in one can be set at the beginning, and the
 // list does not change on the way back.
 func (s *server) libraries() []byte {
 	images := s.Debugger.Journal().Image().Images()
-	out := fmt.Appendf(nil, `<library-list-svr4 version="1.0" main-lm="%#x">`, handle(images[0]))
+	out := fmt.Appendf(nil, `<library-list-svr4 version="1.0" main-lm="%#x">`, debug.Handle(images[0]))
 	for _, m := range images[1:] {
-		out = fmt.Appendf(out, `<library name="%s" lm="%#x" l_addr="%#x" l_ld="%#x" lmid="0x0"/>`, xmlText(debug.FileName(m)), handle(m), m.Base, m.Dynamic)
+		out = fmt.Appendf(out, `<library name="%s" lm="%#x" l_addr="%#x" l_ld="%#x" lmid="0x0"/>`, xmlText(debug.FileName(m)), debug.Handle(m), m.Base, m.Dynamic)
 	}
 	return append(out, "</library-list-svr4>"...)
 }
@@ -42,7 +32,7 @@ func (s *server) threadLocal(args string) []byte {
 	t := event.ThreadID(id - 1)
 	images := s.Debugger.Journal().Image().Images()
 	for _, m := range images {
-		if handle(m) != from {
+		if debug.Handle(m) != from {
 			continue
 		}
 		block, ok := s.Debugger.ThreadLocals(t, m)
