@@ -115,7 +115,7 @@ func New(cfg Config) (*Machine, error) {
 		m.rec.acting = m.actingFor
 	}
 	if m.rec != nil || cfg.Journal != nil {
-		m.space.Watch(m.touched)
+		m.space.Watch(m.touched, m.moved)
 	}
 	m.warmUp(cfg.Warm)
 	for _, img := range cfg.Image.Images() {

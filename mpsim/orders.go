@@ -129,6 +129,17 @@ func (m *Machine) touched(addr, n uint64, acc mem.Access) {
 	m.Emit(t, event.Event{Kind: kind, Obj: addr, Arg: n})
 }
 
+// moved is told of what mremap takes to another place.
+func (m *Machine) moved(from, n, to uint64) {
+	if m.cfg.Journal != nil {
+		m.cfg.Journal.touched(from, n, mem.Read)
+		m.cfg.Journal.touched(to, n, mem.Write)
+	}
+	if m.values {
+		m.rec.moved(from, n, to)
+	}
+}
+
 // actingFor returns the task on whose behalf the kernel works, or nil if that is the
 // caller.
 func (m *Machine) actingFor() *linux.Task {

@@ -52,7 +52,7 @@ type recorder struct {
 	told     int      // results is filled up to here
 	inKernel bool
 	acting   func() *linux.Task // on whose behalf the kernel works; nil: the caller's
-	fresh    []bytesAt
+	placed   []event.Effect     // what the kernel unmapped and moved, in order
 	flows    []flow
 	open     event.EffectKind // kind of what the kernel does
 	before   registers        // the registers before it

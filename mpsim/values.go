@@ -182,7 +182,7 @@ func (r *recorder) touched(addr, n uint64, acc mem.Access) {
 		return
 	}
 	if acc == 0 {
-		r.fresh = append(r.fresh, bytesAt{addr, n})
+		r.placed = append(r.placed, event.Effect{Kind: event.EffectFresh, Addr: addr, Arg: n})
 		return
 	}
 	task, last := r.acting(), len(r.flows)-1
@@ -200,6 +200,13 @@ func (r *recorder) touched(addr, n uint64, acc mem.Access) {
 		f.wrote = join(f.wrote, addr, n)
 	} else {
 		f.reads = join(f.reads, addr, n)
+	}
+}
+
+// moved is what the space tells of bytes that are at another place now.
+func (r *recorder) moved(from, n, to uint64) {
+	if r.inKernel {
+		r.placed = append(r.placed, event.Effect{Kind: event.EffectMoved, Addr: to, Arg: n, PC: from})
 	}
 }
 
@@ -247,8 +254,8 @@ func (m *Machine) kernelValues(h *Hart, open event.EffectKind, do func() linux.O
 	r.inKernel = true
 	out := do()
 	r.inKernel = false
-	for _, b := range r.fresh {
-		r.effect(event.Effect{Kind: event.EffectFresh, Addr: b.addr, Arg: b.n})
+	for i := range r.placed {
+		r.effect(r.placed[i])
 	}
 	flows := r.flows
 	switch {
@@ -279,7 +286,7 @@ func (m *Machine) kernelValues(h *Hart, open event.EffectKind, do func() linux.O
 	for i := range flows {
 		m.tellFlow(h, r.open, pc, &flows[i])
 	}
-	r.fresh, r.flows = r.fresh[:0], r.flows[:0]
+	r.placed, r.flows = r.placed[:0], r.flows[:0]
 	return out
 }
 

@@ -342,6 +342,8 @@ func (b *Builder) effect(t *thread, e *event.Effect, w *window) {
 		}
 	case event.EffectFresh:
 		b.shadow.forget(e.Addr, e.Arg)
+	case event.EffectMoved:
+		b.shadow.move(e.PC, e.Addr, e.Arg)
 	case event.EffectRuntime:
 		b.happen(t, outsideKey{NodeCall, e.PC, e.Addr, uint8(min(e.Arg, 8))})
 	case event.EffectTake, event.EffectKeep, event.EffectPass:

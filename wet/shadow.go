@@ -208,6 +208,31 @@ func (s *shadow) forget(addr, size uint64) {
 	}
 }
 
+// move notes that n bytes are at another place now, which does not overlap the old one.
+// Addresses and n are multiples of a granule. Nobody wrote what is at the old place.
+func (s *shadow) move(from, to, n uint64) {
+	s.forget(to, n)
+	for old := from; old < from+n; old += granule {
+		page := s.page(old, false)
+		if page == nil {
+			old = old>>pageShift<<pageShift + 1<<pageShift - granule // the next page
+			continue
+		}
+		c := page[at(old)]
+		if c.src == 0 && c.mark&splitMark == 0 {
+			continue
+		}
+		place := &s.page(to+(old-from), true)[at(to+(old-from))]
+		if c.mark&splitMark != 0 {
+			parts := s.split(place) // may move the pool
+			*parts = s.pool[c.src]
+		} else {
+			*place = c
+		}
+	}
+	s.forget(from, n)
+}
+
 // drop releases a page's memory.
 func (s *shadow) drop(n uint64) {
 	for _, c := range s.pages[n] {

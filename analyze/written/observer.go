@@ -204,7 +204,7 @@ func (o *Observer) effect(t *thread, e *event.Effect) {
 	switch e.Kind {
 	case event.EffectReg:
 		t.regs[e.Reg&63] = e.Arg
-	case event.EffectWrote:
+	case event.EffectWrote, event.EffectMoved:
 		o.memory.forget(e.Addr, e.Arg)
 	case event.EffectFresh:
 		o.memory.zero(e.Addr, e.Arg)

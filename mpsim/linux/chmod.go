@@ -9,7 +9,7 @@ func (c *call) fchmodat() int64 {
 	if e != 0 {
 		return e
 	}
-	return c.vfs.chmod(name, uint32(c.arg[2])&0o7777)
+	return c.changeMode(name, uint32(c.arg[2]))
 }
 
 // fchmod is fchmod(fd, mode).
@@ -18,7 +18,18 @@ func (c *call) fchmod() int64 {
 	if e != 0 || name == "" {
 		return e
 	}
-	return c.vfs.chmod(name, uint32(c.arg[1])&0o7777)
+	return c.changeMode(name, uint32(c.arg[1]))
+}
+
+// changeMode sets the mode of a file.
+func (c *call) changeMode(name string, mode uint32) int64 {
+	e := c.vfs.chmod(name, mode&0o7777)
+	if e == 0 && c.space.Watched() {
+		if st, e := c.vfs.stat(name, true); e == 0 {
+			c.writes(c.content(st.ino) + modeCell)
+		}
+	}
+	return e
 }
 
 // fchownat is fchownat(dirfd, path, owner, group, flags).

@@ -52,10 +52,12 @@ func (c *call) fcntl() int64 {
 		slot.cloexec = c.arg[2]&1 != 0
 		return 0
 	case 3: // F_GETFL
+		c.reads(f.mode)
 		return int64(f.flags &^ openCloexec)
 	case 4: // F_SETFL
 		const can = openAppend | openNonblock
 		f.flags = f.flags&^can | uint32(c.arg[2])&can
+		c.setMode(f)
 		return 0
 	case 5, 6, 7: // locks: there is no other process to lock against
 		if c.arg[1] == 5 {
@@ -101,6 +103,7 @@ func (c *call) ioctl() int64 {
 		if v != 0 {
 			f.flags |= openNonblock
 		}
+		c.setMode(f)
 		return 0
 	case 0x5450, 0x5451: // FIONCLEX, FIOCLEX
 		c.files.slots[int32(c.arg[0])].cloexec = uint32(c.arg[1]) == 0x5451

@@ -30,6 +30,7 @@ type epollItem struct {
 	off  bool   // EPOLLONESHOT: it has been reported
 	told uint16 // EPOLLET: the last events reported, and
 	at   uint64 // the file's activity count at that time
+	cell uint64 // of the kernel's state: what epoll_ctl set
 }
 
 // active is a file that counts the operations on it.
@@ -95,6 +96,7 @@ func (e *epollFD) look(most int, tell bool) (found []byte) {
 			x.told, x.at = got, at
 			x.off = x.want&epollOnce != 0
 			x.f.observeReady(got)
+			e.k.reads(x.cell)
 		}
 	}
 	return found
@@ -154,6 +156,7 @@ func (c *call) epollCtl() int64 {
 		return -ELOOP
 	}
 	x := &epollItem{fd: fd, f: f, want: binary.LittleEndian.Uint32(b[:]), data: binary.LittleEndian.Uint64(b[8:])}
+	x.cell = c.newCell()
 	switch c.arg[1] {
 	case epollAdd:
 		if known {
@@ -173,6 +176,7 @@ func (c *call) epollCtl() int64 {
 	default:
 		return -EINVAL
 	}
+	c.writes(x.cell)
 	return 0
 }
 

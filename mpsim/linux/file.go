@@ -102,6 +102,7 @@ type openFile struct {
 	list   []dirEntry // of a directory, after the first getdents
 	listed uint64     // bytes of guest memory that list counts as
 	cell   uint64     // see Kernel.offset; 0: not assigned yet
+	mode   uint64     // cell of the flags that fcntl set; 0: it set none
 }
 
 func (f *openFile) readable() bool {

@@ -32,9 +32,20 @@ func (c *call) openPath(name string, flags, perm uint32) int64 {
 	if flags&openCreate != 0 {
 		c.reads(processCell(cellUmask))
 	}
+	before, missing := stat{}, int64(0)
+	replaces := flags&(openCreate|openTrunc) != 0 && c.space.Watched()
+	if replaces {
+		before, missing = c.vfs.stat(name, true)
+	}
 	f, e := c.vfs.open(name, flags, perm&^c.process.umask)
 	if e != 0 {
 		return e
+	}
+	if r, ok := f.(regular); ok && replaces && (missing != 0 || flags&openTrunc != 0) {
+		c.cut(r, before.size)
+		if missing != 0 {
+			c.writes(c.content(r.stat().ino) + modeCell)
+		}
 	}
 	if _, ok := f.(directory); !ok && flags&openDirectory != 0 {
 		f.close()
@@ -109,6 +120,7 @@ func (c *call) lseek() int64 {
 		off += f.offset
 	case 2:
 		off += size
+		c.reads(c.content(f.file.stat().ino) + sizeCell)
 	case 3: // everything is data
 		if off >= size {
 			return -6 // ENXIO
@@ -138,6 +150,7 @@ const (
 
 // putStat writes struct stat in the layout of RISC-V.
 func (c *call) putStat(addr uint64, s stat) int64 {
+	c.attributes(s)
 	var b [statBytes]byte
 	le := binary.LittleEndian
 	le.PutUint64(b[0:], deviceNumber)
@@ -221,6 +234,7 @@ func (c *call) statx() int64 {
 	if e != 0 {
 		return e
 	}
+	c.attributes(s)
 	var b [statxBytes]byte
 	le := binary.LittleEndian
 	le.PutUint32(b[0:], 0x7ff) // STATX_BASIC_STATS
@@ -441,7 +455,17 @@ func (c *call) ftruncate() int64 {
 	if !ok || !f.writable() || int64(c.arg[1]) < 0 {
 		return -EINVAL
 	}
-	return r.truncate(int64(c.arg[1]))
+	return c.resize(r, int64(c.arg[1]))
+}
+
+// resize sets the size of a file.
+func (c *call) resize(r regular, size int64) int64 {
+	old := r.size()
+	e := r.truncate(size)
+	if e == 0 {
+		c.cut(r, old)
+	}
+	return e
 }
 
 func (c *call) truncate() int64 {
@@ -461,7 +485,7 @@ func (c *call) truncate() int64 {
 	if !ok {
 		return -EINVAL
 	}
-	return r.truncate(int64(c.arg[1]))
+	return c.resize(r, int64(c.arg[1]))
 }
 
 // fsync: there is nothing to wait for.
@@ -498,7 +522,7 @@ func (c *call) fallocate() int64 {
 	case off < 0 || n <= 0 || off > maxFileBytes-n:
 		return -EINVAL
 	case off+n > r.size():
-		return r.truncate(off + n)
+		return c.resize(r, off+n)
 	}
 	return 0
 }

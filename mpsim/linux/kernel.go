@@ -107,9 +107,10 @@ type Kernel struct {
 	dying       *Outcome // set when the guest must end
 
 	// See state.go.
-	acting               *Task
-	contents             map[uint64]uint64
-	offsets, signalsSent uint64
+	acting             *Task
+	contents           map[uint64]uint64
+	cells, signalsSent uint64
+	ends               map[uint64]int64 // of files that the run has written, by inode number
 
 	// See trace.go.
 	quiet    bool // the kernel's accesses to guest memory are not the program's

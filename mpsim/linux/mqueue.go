@@ -24,6 +24,7 @@ type priorityMessage struct {
 	priority uint32
 	data     []byte
 	order    handle
+	cell     uint64 // of the kernel's state: what the sender wrote
 }
 
 const (
@@ -194,6 +195,8 @@ func (c *call) mqTimedsend() int64 {
 			return -ENOMEM, true
 		}
 		k.publish(&m.order)
+		m.cell = k.newCell()
+		k.writes(m.cell)
 		q.add(m)
 		return 0, true
 	}
@@ -247,6 +250,7 @@ func (c *call) mqTimedreceive() int64 {
 		k.space.LetGo(uint64(len(m.data)) + msgOverhead)
 		k.files.changed = true
 		k.observe(m.order)
+		k.reads(m.cell)
 		k.forget(&m.order)
 		if f := k.space.Write(to, m.data); f != nil {
 			return k.fault(f), true

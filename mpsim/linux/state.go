@@ -17,11 +17,15 @@ const (
 	processCells = StateBase
 	taskCells    = StateBase | 1<<40
 	sentCells    = StateBase | 2<<40
-	offsetCells  = StateBase | 3<<40
+	objectCells  = StateBase | 3<<40
 	contents     = uint64(1) << 61
 
 	cellBytes   = 8
 	contentBits = 40
+
+	// Cells at the end of what is a file's.
+	modeCell = 1<<contentBits - cellBytes
+	sizeCell = modeCell - cellBytes
 )
 
 // Cells of the process. Those of signals and limits are numbered from the first one of
@@ -95,10 +99,60 @@ func (k *Kernel) content(ino uint64) uint64 {
 }
 
 // moved records that n bytes of a file with offsets, starting at off, were read or written.
+// A write that makes the file longer also sets its size.
 func (k *Kernel) moved(f file, off int64, n int, acc mem.Access) {
-	if n > 0 && k.space.Watched() {
-		k.space.Tell(k.content(f.stat().ino)+uint64(off)&(1<<contentBits-1), uint64(n), acc)
+	if n <= 0 || !k.space.Watched() {
+		return
 	}
+	st := f.stat()
+	k.space.Tell(k.content(st.ino)+uint64(off)&(1<<contentBits-1), uint64(n), acc)
+	if end := off + int64(n); acc&mem.Write != 0 && end == st.size && end > k.ends[st.ino] {
+		k.sized(st)
+	}
+}
+
+// sized records that the current call set the size of a file.
+func (k *Kernel) sized(st stat) {
+	if k.ends == nil {
+		k.ends = map[uint64]int64{}
+	}
+	k.ends[st.ino] = st.size
+	k.writes(k.content(st.ino) + sizeCell)
+}
+
+// cut records that the current call has set the size of a file, which was old. Nobody
+// wrote what the file contains after the smaller of the two.
+func (k *Kernel) cut(f file, old int64) {
+	if !k.space.Watched() {
+		return
+	}
+	st := f.stat()
+	if old > st.size {
+		k.space.Tell(k.content(st.ino)+uint64(st.size), uint64(old-st.size), 0)
+	}
+	k.sized(st)
+}
+
+// attributes records that the current call reads the size and the mode of a file.
+func (k *Kernel) attributes(st stat) {
+	if k.space.Watched() {
+		k.reads(k.content(st.ino) + sizeCell)
+		k.reads(k.content(st.ino) + modeCell)
+	}
+}
+
+// newCell returns a cell that no object of the kernel has yet.
+func (k *Kernel) newCell() uint64 {
+	k.cells++
+	return objectCells + k.cells*cellBytes
+}
+
+// setMode records that the current call sets the flags of an open file.
+func (k *Kernel) setMode(f *openFile) {
+	if f.mode == 0 {
+		f.mode = k.newCell()
+	}
+	k.writes(f.mode)
 }
 
 // carrier is a stream that passes on what is written to it.
@@ -158,8 +212,7 @@ func (p *pipeEnd) carried(write bool) (at, size uint64) {
 // ones.
 func (k *Kernel) offset(f *openFile) uint64 {
 	if f.cell == 0 {
-		k.offsets++
-		f.cell = offsetCells + k.offsets*cellBytes
+		f.cell = k.newCell()
 	}
 	return f.cell
 }

@@ -17,6 +17,7 @@ type typedMessage struct {
 	kind  int64
 	data  []byte
 	order handle
+	cell  uint64 // of the kernel's state: what the sender wrote
 }
 
 const (
@@ -100,6 +101,8 @@ func (c *call) msgsnd() int64 {
 			return -ENOMEM, true
 		}
 		k.publish(&m.order)
+		m.cell = k.newCell()
+		k.writes(m.cell)
 		q.messages = append(q.messages, m)
 		q.bytes += len(m.data)
 		k.files.changed = true
@@ -135,6 +138,7 @@ func (c *call) msgrcv() int64 {
 		}
 		m := k.takeMessage(q, i)
 		k.observe(m.order)
+		k.reads(m.cell)
 		k.forget(&m.order)
 		data := m.data[:min(uint64(len(m.data)), size)]
 		if f := k.space.Write(to, append(binary.LittleEndian.AppendUint64(nil, uint64(m.kind)), data...)); f != nil {

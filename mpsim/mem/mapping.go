@@ -209,8 +209,12 @@ func (s *Space) Move(from, oldLen, to, newLen uint64) error {
 	}
 	length := min(oldLen, newLen)
 	if s.movePages(from, length, to) {
-		s.Tell(from, length, Read)
-		s.Tell(to, length, Write)
+		if s.watchMoves != nil {
+			s.watchMoves(from, length, to)
+		} else {
+			s.Tell(from, length, Read)
+			s.Tell(to, length, Write)
+		}
 	}
 	s.changed(Change{Kind: Moved, Addr: from, Len: length, To: to})
 	if v.Prot&Exec != 0 {

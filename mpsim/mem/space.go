@@ -37,19 +37,20 @@ type Config struct {
 
 // Space is an address space. The zero value is not usable; call [New].
 type Space struct {
-	table    table
-	vmas     vmas
-	last     *VMA // the mapping that was last found, in vmas; nil: unknown
-	max      uint64
-	mapTop   uint64
-	charged  uint64
-	refused  uint64
-	held     uint64 // held by a kernel for the guest; see Hold
-	gen      uint64
-	codeGen  uint64
-	brkStart uint64
-	brk      uint64
-	watch    func(addr, n uint64, acc Access)
+	table      table
+	vmas       vmas
+	last       *VMA // the mapping that was last found, in vmas; nil: unknown
+	max        uint64
+	mapTop     uint64
+	charged    uint64
+	refused    uint64
+	held       uint64 // held by a kernel for the guest; see Hold
+	gen        uint64
+	codeGen    uint64
+	brkStart   uint64
+	brk        uint64
+	watch      func(addr, n uint64, acc Access)
+	watchMoves func(from, n, to uint64)
 
 	// See change.go.
 	record  func(Change)
@@ -62,7 +63,11 @@ type Space struct {
 // Watch makes the space call f for what Read, Write, ReadCString and Move access, even if
 // they fail half-way. Pages that Drop makes zero count as written. When bytes are unmapped,
 // acc is 0. Accesses through pages of [Space.Page] are not reported.
-func (s *Space) Watch(f func(addr, n uint64, acc Access)) { s.watch = f }
+// Move calls moved, if it is not nil, for bytes that it takes to another place, and else f
+// for a read and a write.
+func (s *Space) Watch(f func(addr, n uint64, acc Access), moved func(from, n, to uint64)) {
+	s.watch, s.watchMoves = f, moved
+}
 
 // Watched reports whether there is a watcher.
 func (s *Space) Watched() bool { return s.watch != nil }

@@ -23,6 +23,10 @@ const (
 	// not end the preceding group.
 	EffectFresh
 
+	// EffectMoved is a separate effect: Arg bytes from PC on, of all threads, are
+	// now at Addr, with those who wrote them.
+	EffectMoved
+
 	// What unrecorded code copies. It holds values in numbered slots, up to Slots of
 	// them. A slot keeps the writer of the value that was put into it.
 	EffectRuntime // opens a group: as EffectCall, but the function has not returned yet

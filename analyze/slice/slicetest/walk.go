@@ -209,6 +209,12 @@ func (l *Log) effect(t *thread, e event.Effect) error {
 	case event.EffectFresh:
 		l.memory.set(e.Addr, e.Arg, 0)
 		return nil
+	case event.EffectMoved:
+		for n := range e.Arg {
+			l.memory.set(e.Addr+n, 1, l.memory.at(e.PC+n))
+		}
+		l.memory.set(e.PC, e.Arg, 0)
+		return nil
 	case event.EffectSyscall:
 		t.last = t.lastCall
 		return nil
