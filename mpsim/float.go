@@ -2,17 +2,13 @@ package mpsim
 
 import (
 	"hindsight/mpsim/eval"
-	"hindsight/mpsim/fpu"
 	"hindsight/mpsim/rv"
 )
 
 // rounding returns the rounding mode for a field of an instruction. It reports false for
 // the reserved modes.
 func (h *Hart) rounding(rm uint8) (uint8, bool) {
-	if rm == rv.DynamicRounding {
-		rm = uint8(h.FCSR >> frmShift & 7)
-	}
-	return rm, rm <= fpu.RMM
+	return eval.Rounding(rm, uint8(h.FCSR>>frmShift&7))
 }
 
 // What [op.site] says about the registers of a floating-point operation: which of them are

@@ -7,20 +7,27 @@ import (
 
 // float computes the operations of extensions F and D, including loads.
 func float(i rv.Inst, o Operands) (uint64, bool) {
-	rm := i.RM
-	if rm == rv.DynamicRounding && i.Uses().FCSR {
-		rm = o.Mode
-	}
+	rm, valid := Rounding(i.RM, o.Mode)
 	switch {
 	case i.Op == rv.OpFLW || i.Op == rv.OpFLD || i.Op == rv.OpFLH:
 		return i.Loaded(o.Mem), true
-	case rm > fpu.RMM:
+	case !valid:
 		return 0, false
 	case i.Op == rv.OpFLIS || i.Op == rv.OpFLID:
 		o.Rs1 = uint64(i.Imm)
 	}
 	var flags uint8 // not needed
 	return Float(i.Op, o.Rs1, o.Rs2, o.Rs3, rm, &flags)
+}
+
+// Rounding returns the rounding mode ([fpu.RNE] … [fpu.RMM]) of an instruction. field is the
+// mode in the instruction, and frm that in the control and status register, which applies
+// if field is dynamic. ok is false for the reserved modes.
+func Rounding(field, frm uint8) (rm uint8, ok bool) {
+	if field == rv.DynamicRounding {
+		field = frm
+	}
+	return field, field <= fpu.RMM
 }
 
 // Float computes an operation of extension F or D that is neither a load nor a store. The

@@ -70,7 +70,7 @@ func covered(runs []*session.ExploredRun) *Coverage {
 
 // text writes the coverage of a number of runs.
 func (c *Coverage) text(b *strings.Builder, runs int) {
-	fmt.Fprintf(b, "  covered: %s of happens-before, %s", plural(c.Classes, "class", "classes"), since(c.SinceClass, runs))
+	fmt.Fprintf(b, "  covered: %s of happens-before, %s", numtext.Count(uint64(c.Classes), "class", "classes"), since(c.SinceClass, runs))
 	switch {
 	case c.UnseenClass == 1 && runs > 1:
 		b.WriteString("; each run is of another class")
@@ -89,11 +89,4 @@ func since(n, runs int) string {
 		return "no run showed a new one"
 	}
 	return "none new in the last " + numtext.Plural(uint64(n), "run")
-}
-
-func plural(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprint(n, " ", more)
 }
