@@ -66,8 +66,8 @@ func write(ctx context.Context, program, dir, only string) error {
 		if err := os.WriteFile(filepath.Join(work, s.name), s.elf, 0o777); err != nil {
 			return err
 		}
-		a := asker{ctx: ctx, program: program, dir: work}
-		if err := a.about(s); err != nil {
+		a := asker{program: program, dir: work}
+		if err := a.about(ctx, s); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 		if err := os.WriteFile(filepath.Join(dir, s.name+".txt"), a.answers.Bytes(), 0o666); err != nil {
@@ -127,17 +127,16 @@ func all() ([]subject, error) {
 
 // asker runs commands of hindsight and keeps what they answer.
 type asker struct {
-	ctx     context.Context
 	program string
 	dir     string
 	answers bytes.Buffer
 }
 
-func (a *asker) about(s subject) error {
-	if err := a.run(s); err != nil {
+func (a *asker) about(ctx context.Context, s subject) error {
+	if err := a.run(ctx, s); err != nil {
 		return err
 	}
-	err := a.ask(
+	err := a.ask(ctx,
 		"info trace.hst", "races trace.hst", "races --format json trace.hst", "races --format sarif trace.hst",
 		"races --order shb trace.hst", "sharing trace.hst", "contention trace.hst",
 	)
@@ -145,7 +144,7 @@ func (a *asker) about(s subject) error {
 		return err
 	}
 	if s.forms {
-		if err := a.forms(s); err != nil {
+		if err := a.forms(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -153,10 +152,10 @@ func (a *asker) about(s subject) error {
 		return nil
 	}
 	for _, epoch := range []string{"64M", "64K"} {
-		if err := a.run(s, "--record", "wet", "--epoch-memory", epoch); err != nil {
+		if err := a.run(ctx, s, "--record", "wet", "--epoch-memory", epoch); err != nil {
 			return err
 		}
-		if err := a.values(s); err != nil {
+		if err := a.values(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -164,15 +163,15 @@ func (a *asker) about(s subject) error {
 }
 
 // forms records a run in the other forms that there are.
-func (a *asker) forms(s subject) error {
+func (a *asker) forms(ctx context.Context, s subject) error {
 	for _, form := range [][]string{
 		{"--record", "cor"}, {"--record", "dor"}, {"--alphabet", "block"}, {"--control", "app"},
 		{"--sched", "rr", "--epoch-memory", "16K"},
 	} {
-		if err := a.run(s, form...); err != nil {
+		if err := a.run(ctx, s, form...); err != nil {
 			return err
 		}
-		if err := a.ask("info trace.hst", "races trace.hst"); err != nil {
+		if err := a.ask(ctx, "info trace.hst", "races trace.hst"); err != nil {
 			return err
 		}
 	}
@@ -180,8 +179,8 @@ func (a *asker) forms(s subject) error {
 }
 
 // values asks about a trace with values.
-func (a *asker) values(s subject) error {
-	err := a.ask(
+func (a *asker) values(ctx context.Context, s subject) error {
+	err := a.ask(ctx,
 		"info trace.hst", "races trace.hst", "races --impact trace.hst",
 		"query --limit 2000 trace.hst cf", "query --limit 2000 --backward trace.hst cf", "query --from 40 --thread 1 --limit 200 trace.hst cf",
 		"query --limit 2000 --at main trace.hst values", "query --limit 2000 --at main trace.hst addrs", "slice --race R1 trace.hst",
@@ -190,7 +189,7 @@ func (a *asker) values(s subject) error {
 		return err
 	}
 	for _, place := range s.places[:min(len(s.places), 4)] {
-		err := a.ask(
+		err := a.ask(ctx,
 			"query --limit 5000 --at "+place+" trace.hst values", "query --limit 5000 --at "+place+" trace.hst addrs",
 			"slice --at "+place+" trace.hst", "slice --direction forward --at "+place+" trace.hst",
 			"slice --instance 0 --format json --summary --at "+place+" trace.hst",
@@ -200,7 +199,7 @@ func (a *asker) values(s subject) error {
 		}
 	}
 	for _, v := range s.memory[:min(len(s.memory), 2)] {
-		if err := a.ask("query --limit 2000 --to " + v + " trace.hst writes"); err != nil {
+		if err := a.ask(ctx, "query --limit 2000 --to "+v+" trace.hst writes"); err != nil {
 			return err
 		}
 	}
@@ -208,9 +207,9 @@ func (a *asker) values(s subject) error {
 }
 
 // run records a run as trace.hst.
-func (a *asker) run(s subject, flags ...string) error {
+func (a *asker) run(ctx context.Context, s subject, flags ...string) error {
 	args := slices.Concat([]string{"run", "-o", "trace.hst"}, flags, []string{"./" + s.name}, s.args)
-	if err := a.command(args); err != nil {
+	if err := a.command(ctx, args); err != nil {
 		return err
 	}
 	trace, err := os.ReadFile(filepath.Join(a.dir, "trace.hst"))
@@ -218,9 +217,9 @@ func (a *asker) run(s subject, flags ...string) error {
 	return err
 }
 
-func (a *asker) ask(commands ...string) error {
+func (a *asker) ask(ctx context.Context, commands ...string) error {
 	for _, c := range commands {
-		if err := a.command(strings.Fields(c)); err != nil {
+		if err := a.command(ctx, strings.Fields(c)); err != nil {
 			return err
 		}
 	}
@@ -230,14 +229,14 @@ func (a *asker) ask(commands ...string) error {
 // times match how long something took, which differs from run to run.
 var times = regexp.MustCompile(`[\d,]+(\.\d+)?(ns|µs|ms|s|m| MIPS)\b`)
 
-func (a *asker) command(args []string) error {
-	cmd := exec.CommandContext(a.ctx, a.program, args...)
+func (a *asker) command(ctx context.Context, args []string) error {
+	cmd := exec.CommandContext(ctx, a.program, args...)
 	cmd.Dir = a.dir
 	var out, trouble bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &trouble
 	err := cmd.Run()
-	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || a.ctx.Err() != nil) {
-		return errors.Join(a.ctx.Err(), err)
+	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || ctx.Err() != nil) {
+		return errors.Join(ctx.Err(), err)
 	}
 	fmt.Fprintf(&a.answers, "$ hindsight %s\n%s", strings.Join(args, " "), out.Bytes())
 	if trouble.Len() > 0 {

@@ -180,7 +180,7 @@ func (r *Run) recordHeld(ctx context.Context, std Streams, h *held, w func() (io
 	if space.Main.Go() == "" {
 		h.classes.Muted = space.Runtime
 	}
-	res, err := r.SimulateIn(p.ctx, space, p.std, h)
+	res, err := r.SimulateIn(p.context(ctx), space, p.std, h)
 	if err != nil {
 		return nil, err
 	}

@@ -291,7 +291,8 @@ func (p *Past) LastWrite(ctx context.Context, r *mpsim.Replay, addr, size, befor
 		if err != nil {
 			return w, false, err
 		}
-		if all[0] = next; !found {
+		all[0] = next
+		if !found {
 			all = all[1:]
 		}
 	}

@@ -236,7 +236,7 @@ func (r *Run) RecordTo(ctx context.Context, std Streams, w io.Writer) (*Summary,
 		defer CollectSooner()()
 	}
 	start := time.Now()
-	res, err := r.SimulateIn(p.ctx, space, p.std, observer)
+	res, err := r.SimulateIn(p.context(ctx), space, p.std, observer)
 	if err == nil && runOnly {
 		err = finishUnseen(rec, space, res)
 	}
@@ -248,11 +248,20 @@ func (r *Run) RecordTo(ctx context.Context, std Streams, w io.Writer) (*Summary,
 
 // prepared is what a run that will be recorded needs.
 type prepared struct {
-	ctx   context.Context
 	std   Streams
 	opts  recorder.Options
 	model *archRecorder // nil: no model
 	graph *wetRecorder  // nil: no graph
+	ended bool          // an interruption ended the first run
+}
+
+// context returns the context of the recorded run. If an interruption ended the first run,
+// the recorded run goes as far as that one and is not interrupted again.
+func (p *prepared) context(ctx context.Context) context.Context {
+	if p.ended {
+		return context.WithoutCancel(ctx)
+	}
+	return ctx
 }
 
 // prepare does what precedes the recording of the run in a space. With Keep "shared", that
@@ -271,6 +280,7 @@ func (r *Run) prepare(ctx context.Context, std Streams, space *image.Space) (*pr
 		opts.Store = &format.ImageStore{Dir: r.Images}
 	}
 	var err error
+	ended := false
 	if len(r.Choose) > 0 {
 		if opts.Chosen, err = chosenFunctions(flow, r.Choose); err != nil {
 			return nil, err
@@ -286,7 +296,7 @@ func (r *Run) prepare(ctx context.Context, std Streams, space *image.Space) (*pr
 		opts.Keep = scout.Keep
 		if res.Interrupted {
 			// What ran up to here is worth keeping: the second run stops here.
-			ctx = context.WithoutCancel(ctx)
+			ended = true
 			r.MaxInsts = max(res.Insts, 1)
 		}
 		std = Streams{In: input}
@@ -306,7 +316,7 @@ func (r *Run) prepare(ctx context.Context, std Streams, space *image.Space) (*pr
 	}
 	r.followed(&opts)
 	keepInputIn(&opts, &std)
-	return &prepared{ctx, std, opts, model, graph}, nil
+	return &prepared{std, opts, model, graph, ended}, nil
 }
 
 // finishUnseen completes the trace of a run that was not recorded. It adds the shared
