@@ -123,7 +123,8 @@ func (s *scheduler) highest(m *Machine) *Hart {
 		if !h.runnable() {
 			continue
 		}
-		if runnable++; best == nil || h.priority > best.priority {
+		runnable++
+		if best == nil || h.priority > best.priority {
 			best = h
 		}
 	}

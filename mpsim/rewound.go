@@ -157,7 +157,8 @@ func (l *Checkpoints) Take(m *Machine, and ...any) error {
 // bytes estimates the memory that they use.
 func (l *Checkpoints) bytes() (total uint64) {
 	for i, c := range l.list {
-		if total += c.memory.Bytes() + c.state.Bytes(); i > 0 {
+		total += c.memory.Bytes() + c.state.Bytes()
+		if i > 0 {
 			total += c.copied - l.list[i-1].copied
 		}
 	}

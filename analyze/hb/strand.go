@@ -132,7 +132,8 @@ func (o *Order) leave(t event.ThreadID) (acting, bool) {
 		return acting{}, false
 	}
 	a := list[len(list)-1]
-	if o.tasks.acting[t] = list[:len(list)-1]; len(list) == 1 {
+	o.tasks.acting[t] = list[:len(list)-1]
+	if len(list) == 1 {
 		delete(o.tasks.acting, t)
 	}
 	return a, true

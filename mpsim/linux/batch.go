@@ -86,7 +86,8 @@ func (b *batch) try() (int64, bool) {
 		if f := b.c.space.PutUint32(addr+batchLength, uint32(n)); f != nil {
 			return b.c.fault(f), true
 		}
-		if b.done++; b.short || b.expired != nil && b.expired() {
+		b.done++
+		if b.short || b.expired != nil && b.expired() {
 			break
 		}
 	}

@@ -92,7 +92,8 @@ func (p *pipe) dropRights() {
 func (p *pipe) together() int {
 	n := 0
 	for i := range p.messages {
-		if n += p.messages[i].left; len(p.messages[i].files) > 0 {
+		n += p.messages[i].left
+		if len(p.messages[i].files) > 0 {
 			return n
 		}
 	}

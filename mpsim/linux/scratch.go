@@ -83,7 +83,8 @@ func (v *vfs) raise(p string) (*node, int64) {
 			v.remove(p, false)
 			return nil, e
 		}
-		if off += int64(n); n == 0 {
+		off += int64(n)
+		if n == 0 {
 			n, _ := v.inMemory(p)
 			return n, 0
 		}

@@ -196,7 +196,8 @@ func (p *Program) expected(w word) error {
 		err = once(&e.Output, value)
 	case "races":
 		if n, err := strconv.ParseUint(value, 10, 31); err == nil {
-			if value = racesNone; n > 0 {
+			value = racesNone
+			if n > 0 {
 				value = strconv.FormatUint(n, 10)
 			}
 		} else if !slices.Contains([]string{racesNone, racesSome, racesAny}, value) {

@@ -139,7 +139,8 @@ func (s *Suite) row(ctx context.Context, index int, set *Settings, r *Row) error
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if r.Report = rep; err != nil {
+		r.Report = rep
+		if err != nil {
 			r.Problems = append(r.Problems, err.Error())
 		} else {
 			s.judge(index, e, r)

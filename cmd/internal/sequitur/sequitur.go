@@ -136,7 +136,8 @@ func (z *Writer) record(r []byte) {
 		c.builder.Append(t)
 		full = full || len(c.values) >= maxValues || c.builder.Symbols() >= maxSymbols
 	}
-	if z.records++; full {
+	z.records++
+	if full {
 		z.chunk()
 	}
 }
