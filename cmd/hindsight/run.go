@@ -280,7 +280,11 @@ func trouble(w io.Writer, r *session.Summary) {
 		fmt.Fprintf(w, "hindsight: the guest was refused memory %s (--max-memory)\n", numtext.Plural(r.Refused, "time"))
 	}
 	for _, u := range r.Unsupported {
-		fmt.Fprintf(w, "hindsight: system call %s is not supported (%d calls got ENOSYS)\n", u.Name, u.Count)
+		advice := u.Advice()
+		if advice != "" {
+			advice = ": " + advice
+		}
+		fmt.Fprintf(w, "hindsight: system call %s is not supported (%s got ENOSYS)%s\n", u.Name, numtext.Plural(u.Count, "call"), advice)
 	}
 }
 

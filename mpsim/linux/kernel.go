@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"strings"
 
 	"hindsight/mpsim/image"
 	"hindsight/mpsim/mem"
@@ -77,6 +78,20 @@ var ErrProgram = errors.New("program cannot be loaded")
 type Unsupported struct {
 	Name  string
 	Count uint64
+}
+
+// aProcess follows the name of a call that would have created a process.
+const aProcess = " of a process"
+
+// Advice says what a user can do, "" if nothing in general.
+func (u Unsupported) Advice() string {
+	switch {
+	case strings.HasSuffix(u.Name, aProcess):
+		return "a run is one process, in which fork, posix_spawn, system and popen fail; run the other program separately"
+	case strings.HasPrefix(u.Name, "execve"):
+		return "a run is one program; run the other program separately"
+	}
+	return ""
 }
 
 // Kernel is the system call layer of one guest process. The package comment says how it is

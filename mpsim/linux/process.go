@@ -81,7 +81,7 @@ func (c *call) clone3() int64 {
 // newTask creates a thread. It refuses to create a process.
 func (c *call) newTask(a cloneArgs) int64 {
 	if a.flags&cloneThreadFlags != cloneThreadFlags {
-		c.note(c.name + " of a process")
+		c.note(c.name + aProcess)
 		return -ENOSYS
 	}
 	if a.flags&(cloneIntoCgroup|cloneClearSighand) != 0 {
