@@ -55,7 +55,7 @@ func simulate(t testing.TB, img *image.Space, cfg mpsim.Config, observers ...eve
 	return res
 }
 
-// recording is a graph on its way into a file in memory.
+// recording is a graph that is being written to a file in memory.
 type recording struct {
 	*wet.Builder
 	w    *tracefmt.Writer
@@ -102,9 +102,9 @@ func randomProgram(t testing.TB, seed uint64) (*image.Space, mpsim.Config) {
 	return img, mpsim.Config{Policy: mpsim.Random, Seed: seed, Quantum: 5 + rng.IntN(200), MaxInsts: 1 << 18}
 }
 
-// TestAgreesWithLog: all that the graph tells about every instance of random
-// programs is what an uncompressed log has, with epochs of any size, with and
-// without an evaluator, after either tier, and read by cursors.
+// TestAgreesWithLog checks that what the graph says about every instance of random
+// programs agrees with an uncompressed log: with epochs of any size, with and without an
+// evaluator, after either tier, and read by cursors.
 func TestAgreesWithLog(t *testing.T) {
 	seeds := uint64(12)
 	if !cross.Long() {
@@ -138,8 +138,8 @@ func TestAgreesWithLog(t *testing.T) {
 	}
 }
 
-// TestExamplesAgreeWithLog is the same on programs that compilers made, long
-// enough for every way of keeping values.
+// TestExamplesAgreeWithLog is the same for compiled programs that are long enough for
+// every way of storing values.
 func TestExamplesAgreeWithLog(t *testing.T) {
 	if !cross.Long() {
 		t.Skip("long: set HINDSIGHT_LONG=1")
@@ -176,8 +176,8 @@ func TestExamplesAgreeWithLog(t *testing.T) {
 	}
 }
 
-// TestAllExamplesAgreeWithLog: the same on the beginning of every example, with
-// all that libraries do: locks, conditions, OpenMP, exceptions.
+// TestAllExamplesAgreeWithLog is the same for the beginning of every example, with
+// everything that libraries do: locks, conditions, OpenMP, exceptions.
 func TestAllExamplesAgreeWithLog(t *testing.T) {
 	if !cross.Long() {
 		t.Skip("long: set HINDSIGHT_LONG=1")
@@ -198,8 +198,8 @@ func TestAllExamplesAgreeWithLog(t *testing.T) {
 	}
 }
 
-// TestGoAgreesWithLog: the same on programs of Go, whose runtime copies values
-// and switches between goroutines without being recorded.
+// TestGoAgreesWithLog is the same for Go programs, whose runtime copies values and
+// switches between goroutines without being recorded.
 func TestGoAgreesWithLog(t *testing.T) {
 	elf, err := golang.ELF()
 	if err != nil {
@@ -226,7 +226,7 @@ func TestGoAgreesWithLog(t *testing.T) {
 	}
 }
 
-// check holds all that a graph tells against the log.
+// check compares everything that a graph says with the log.
 func check(t *testing.T, g *wet.Graph, l *slicetest.Log) {
 	t.Helper()
 	a, err := slicetest.Align(g, l)
@@ -245,8 +245,8 @@ func check(t *testing.T, g *wet.Graph, l *slicetest.Log) {
 	}
 }
 
-// FuzzAgreesWithLog is [TestAgreesWithLog] on programs, budgets and caches that
-// the fuzzer chooses.
+// FuzzAgreesWithLog is [TestAgreesWithLog] with programs, budgets and caches that the
+// fuzzer chooses.
 func FuzzAgreesWithLog(f *testing.F) {
 	for seed := range uint64(6) {
 		f.Add(seed, uint16(1)<<(2*seed), uint8(seed), seed%2 == 0)

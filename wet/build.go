@@ -19,13 +19,13 @@ const (
 	maxBudget = 1 << 30
 )
 
-// Evaluator computes the result of an instruction at pc from the values of its
-// operands rs1, rs2 and rs3 (those that it has), with rounding to nearest as
-// fcsr's mode. It is not ok if the operands do not decide the result, which must
-// not depend on their values.
+// Evaluator computes the result of an instruction at pc from the values of its operands
+// rs1, rs2 and rs3 (those that it has), with rounding to nearest as fcsr's mode. ok is
+// false if the operands do not determine the result; whether they do must not depend on
+// their values.
 type Evaluator func(i rv.Inst, pc, rs1, rs2, rs3 uint64) (v uint64, ok bool)
 
-// Sink takes the blocks of a graph. [*tracefmt.Writer] and [Queue] are sinks.
+// Sink receives the blocks of a graph. [*tracefmt.Writer] and [Queue] are sinks.
 type Sink interface {
 	Append(kind tracefmt.Kind, thread uint32, payload []byte) error
 }
@@ -34,18 +34,18 @@ type Sink interface {
 type Options struct {
 	// Program is the program's control flow. It is required.
 	Program Program
-	// Code reads n bytes of the program's code, or fewer where there is none. It is
+	// Code reads n bytes of the program's code, or fewer if there are fewer. It is
 	// required.
 	Code func(pc uint64, n int) []byte
-	// Evaluate computes results, which then need not be kept where their operands are
-	// known. With nil, all results are kept, as in the paper.
+	// Evaluate computes results, which then need not be stored if their operands are
+	// known. With nil, all results are stored, as in the paper.
 	Evaluate Evaluator
 	// CallArgs returns which arguments an environment call takes, bit n for register
 	// a0+n, given its number and what these registers hold. With nil, it takes all.
 	CallArgs func(nr uint64, args [6]uint64) uint8
-	// Budget is the memory in bytes at which an epoch is closed. 0 means
-	// [DefaultBudget]; other values are brought between 16 KiB and 1 GiB. The nodes,
-	// and the record of who wrote which memory, are not counted.
+	// Budget is the memory in bytes at which an epoch is closed. 0 means [DefaultBudget];
+	// other values are clamped to the range of 16 KiB to 1 GiB. The nodes, and the record
+	// of which statement wrote which memory, are not counted.
 	Budget uint64
 }
 
@@ -65,7 +65,7 @@ type Builder struct {
 	running *thread   // whose path may be open
 	order   []stretch // of this epoch: which thread executed how many nodes
 
-	pathStmts, pathLimit int // statements of all nodes, and when no paths are added
+	pathStmts, pathLimit int // statements of all nodes, and the number of them at which no paths are added
 
 	depth []uint8 // scratch: of kept statements
 	live  []uint8 // scratch: of live registers
@@ -80,7 +80,7 @@ type Builder struct {
 	done     bool
 }
 
-// pathKey tells paths with the same first piece apart.
+// pathKey distinguishes paths with the same first piece.
 type pathKey struct {
 	number uint64
 	mode   mode
@@ -93,18 +93,18 @@ type outsideKey struct {
 	args   uint8
 }
 
-// stretch is a number of node executions of one thread in a row.
+// stretch is a number of consecutive node executions of one thread.
 type stretch struct {
 	thread uint32
 	n      uint64
 }
 
-// reg is who defined a register last.
+// reg says which statement last defined a register.
 type reg struct {
 	src   src
 	k     uint64
-	out   *outReg // of an outside statement: where the value is kept once it is used
-	col   *column // of an anchor whose value is not kept so far: the same
+	out   *outReg // of an outside statement: where the value is stored once it is used
+	col   *column // of an anchor whose value is not stored so far: where it is stored once it is used
 	value uint64
 	depth uint8
 }
@@ -112,35 +112,35 @@ type reg struct {
 // thread is the recording of one thread.
 type thread struct {
 	id    event.ThreadID
-	nodes []*threadNode // by node, nil: not executed yet
+	nodes []*threadNode // by node; nil: not executed yet
 	used  []*threadNode // in this epoch
 	times uint64
 	stmts uint64
-	began uint64 // times at the epoch's beginning
+	began uint64 // timestamps at the beginning of the epoch
 
 	// The open path.
 	follow cfg.Follower
 	path   []uint32 // its pieces
 	stmtsN int
-	values []uint64 // of the path, from batches before
+	values []uint64 // of the path, from earlier batches
 	addrs  []uint64
 
 	regs [64]reg
 	flow []NodeID // of the epoch
-	held [64]ref  // who had defined the registers when it began
+	held [64]ref  // the statements that had defined the registers when it began
 	sets []regSet // of the epoch
 
-	usual       []int32   // what happens to frames after the last execution
+	usual       []int32   // what happened to frames after the last execution, if that was usual
 	unusual     []unusual // of the epoch
 	entered     []int32   // what happened to frames before its first execution
-	oldSerial   uint64    // of the frames that were made before it
-	oldControl  refSeq    // decisions and calls of before it
+	oldSerial   uint64    // of the frames that were created before it
+	oldControl  refSeq    // earlier decisions and calls
 	heldControl ref       // control when it began
 
-	fresh    uint64 // registers that were defined in it
-	asked    uint64 // registers of before that were used in it
+	fresh    uint64 // registers that were defined in it, as bits
+	asked    uint64 // registers from before it that were used in it, as bits
 	frames   frames
-	returned bool   // and the next block says where to
+	returned bool   // the last step was a return; the next block says where to
 	control  ref    // of the last statement
 	ecall    ref    // last environment call
 	ecallRan uint64 // its timestamp
@@ -148,9 +148,9 @@ type thread struct {
 	group    ref    // statement that effects belong to
 	groupRan uint64
 	rounding uint8
-	place    place // of what the file has of the epoch
-	ended    bool  // it does nothing more
-	released bool  // and was forgotten
+	place    place // where the epoch is in the file
+	ended    bool  // the thread has ended
+	released bool  // and its memory was released
 }
 
 // NewBuilder returns a Builder that writes its blocks to sink.
@@ -210,8 +210,8 @@ func (b *Builder) Batch(batch *event.Batch) error {
 		return b.fail(err)
 	}
 	if b.running != t {
-		// A path ends where another thread runs, so that its memory accesses are
-		// adjacent in the order of the run.
+		// A path ends when another thread runs, so that its memory accesses are adjacent
+		// in the order of the run.
 		if b.running != nil {
 			b.endPath(b.running, nil)
 		}
@@ -257,10 +257,10 @@ var (
 	errEffect = errors.New("an effect is after its last block")
 )
 
-// window is the part of a batch's columns after the last path that ended.
+// window is the part of a batch's columns after the last completed path.
 type window struct {
 	values, addrs []uint64
-	v, a          int // up to where the open path has come
+	v, a          int // how far the open path has come
 }
 
 func (b *Builder) batch(t *thread, batch *event.Batch) error {
@@ -301,8 +301,8 @@ func (b *Builder) batch(t *thread, batch *event.Batch) error {
 	return b.err
 }
 
-// event follows changes of the call stack that blocks do not show. A frame that
-// returns with another stack has no call that made it.
+// event follows changes of the call stack that blocks do not show. A frame that returns
+// on another stack has no call that created it.
 func (b *Builder) event(t *thread, e *event.Event, w *window) {
 	if e.Mode&event.Returns != 0 {
 		t.returned = true
@@ -367,8 +367,8 @@ func (b *Builder) endPath(t *thread, w *window) ref {
 	return b.runPath(t, w, ended.Number)
 }
 
-// runPath executes the path that ended, whose number is given, and returns the
-// instance of its last statement.
+// runPath executes a completed path, whose number is given, and returns the instance of
+// its last statement.
 func (b *Builder) runPath(t *thread, w *window, number uint64) ref {
 	values, addrs := t.values, t.addrs
 	if w != nil {
@@ -410,8 +410,8 @@ func (b *Builder) runPath(t *thread, w *window, number uint64) ref {
 	return by
 }
 
-// callArgs are the arguments that the environment call at the end of the open
-// path takes.
+// callArgs returns the arguments that the environment call at the end of the open path
+// takes.
 func (b *Builder) callArgs(t *thread, values []uint64) uint8 {
 	if b.opts.CallArgs == nil {
 		return 1<<maxArgs - 1
@@ -450,8 +450,8 @@ func (b *Builder) run(t *thread, node NodeID, values, addrs []uint64) ref {
 	return by
 }
 
-// pathNode names a path. It is not ok when there is no room for a new one: then
-// the path's blocks are separate nodes.
+// pathNode returns the node of a path. ok is false if there is no room for a new one; the
+// path's blocks are then separate nodes.
 func (b *Builder) pathNode(path []uint32, number uint64, m mode) (id NodeID, ok bool) {
 	key := pathKey{number, m}
 	if x, known := b.paths.Find(path[0], key); known {
@@ -465,9 +465,9 @@ func (b *Builder) pathNode(path []uint32, number uint64, m mode) (id NodeID, ok 
 	return id, true
 }
 
-// Bounds of the statements of all nodes, which take some 200 bytes of memory
-// each. Beyond the first, new paths are divided into blocks. Only endless new
-// code reaches the second.
+// Limits on the statements of all nodes, which take some 200 bytes of memory each. Above
+// the first limit, new paths are divided into blocks. Only endless new code reaches the
+// second one.
 const (
 	maxPathsStmts = 1 << 21
 	maxNodesStmts = 1 << 22

@@ -2,14 +2,14 @@ package wet
 
 import "hindsight/tracefmt/event"
 
-// What unrecorded code copies has the writer of what was copied: a load of the copy
-// depends on the store of the original. The value of such a load is kept, as nothing says
-// how it follows from what the writer left.
+// What unrecorded code copies keeps the writer of the original: a load of the copy
+// depends on the store of the original. The value of such a load is stored, because it
+// cannot be derived from what the writer left.
 
-// slots hold what a thread copies: who wrote each byte.
+// slots hold what a thread copies, with the writer of each byte.
 type slots [event.Slots][8]cell
 
-// carry takes an effect that copies.
+// carry applies an effect that copies.
 func (b *Builder) carry(t *thread, e *event.Effect) {
 	if t.slots == nil {
 		t.slots = new(slots)
@@ -27,7 +27,7 @@ func (b *Builder) carry(t *thread, e *event.Effect) {
 	}
 }
 
-// takeReg takes who defined a register.
+// takeReg copies the statement that defined a register to a slot.
 func (b *Builder) takeReg(t *thread, r uint8, s *[8]cell) {
 	d := &t.regs[r]
 	c := cell{}
@@ -43,7 +43,7 @@ func (b *Builder) takeReg(t *thread, r uint8, s *[8]cell) {
 	}
 }
 
-// pass gives a register the value of a slot. A register that has it already, from the
+// pass gives a register the value of a slot. A register that already has it, from the
 // same statement, keeps it.
 func (b *Builder) pass(t *thread, e *event.Effect, s *[8]cell) {
 	r := e.Reg & 63
@@ -65,7 +65,8 @@ func (b *Builder) pass(t *thread, e *event.Effect, s *[8]cell) {
 	t.group, t.groupRan = group, ran
 }
 
-// get finds who wrote each of up to 8 bytes. Those after them are as the last one.
+// get returns the writers of up to 8 bytes. Bytes after the last have the writer of the
+// last one.
 func (s *shadow) get(addr, size uint64, to *[8]cell) {
 	var by producers
 	s.read(addr, size, &by)
@@ -87,7 +88,7 @@ func (s *shadow) get(addr, size uint64, to *[8]cell) {
 	}
 }
 
-// put notes who wrote each of up to 8 bytes.
+// put sets the writers of up to 8 bytes.
 func (s *shadow) put(addr, size uint64, from *[8]cell) {
 	for at := uint64(0); at < size; {
 		n := at + 1

@@ -9,16 +9,16 @@ import (
 	"hindsight/wpp/cfg"
 )
 
-// Program is the static control flow of the program that runs. [*cfg.Program]
-// is one.
+// Program is the static control flow of the running program. [*cfg.Program] implements
+// it.
 type Program interface {
-	// At returns the basic block that begins at pc, Find the one that pc is in.
+	// At returns the basic block that begins at pc, and Find the one that contains pc.
 	At(pc uint64) (cfg.Ref, bool)
 	Find(pc uint64) (cfg.Ref, bool)
 	// Block returns a block and its edges, or nil if there is none.
 	Block(r cfg.Ref) *cfg.Block
-	// Deciders returns the blocks that a block is control dependent on, and
-	// Decides whether there are blocks that are control dependent on it.
+	// Deciders returns the blocks on which a block is control dependent, and Decides
+	// reports whether blocks are control dependent on it.
 	Deciders(r cfg.Ref) []cfg.Ref
 	Decides(r cfg.Ref) bool
 }
@@ -30,14 +30,14 @@ type piece struct {
 	next     uint64
 	step     *cfg.Step
 	fn       uint32
-	values   int // entries in event.Batch.Values
-	plain    int // and in event.Batch.Addrs
+	values   int // number of entries in event.Batch.Values
+	plain    int // number of entries in event.Batch.Addrs
 	deciders []uint32
-	decider  uint32 // number + 1, 0: it decides about nothing
+	decider  uint32 // number + 1; 0: nothing depends on it
 }
 
-// simulated is a block as the simulator runs it: pieces, each reached by
-// falling out of the one before.
+// simulated is a block as the simulator runs it: pieces, each of which is entered by
+// falling through from the previous one.
 type simulated struct {
 	pieces []uint32
 	pc     uint64
@@ -51,7 +51,7 @@ type pieceKey struct {
 	end event.End
 }
 
-// codeTable holds all code that ran.
+// codeTable has all executed code.
 type codeTable struct {
 	program  Program
 	read     func(pc uint64, n int) []byte
@@ -62,14 +62,14 @@ type codeTable struct {
 	deciders map[cfg.Ref]uint32
 }
 
-// Bounds of the tables. The reader enforces them too.
+// Limits of the tables. The reader enforces them too.
 const (
 	maxPieces     = 1 << 20
 	maxPieceBytes = 1 << 12
 )
 
-// define takes the next block of the simulator, and divides it where basic blocks
-// of the program begin.
+// define adds the next block of the simulator, and divides it where basic blocks of the
+// program begin.
 func (c *codeTable) define(b *event.Block) error {
 	if int(b.ID) != len(c.sims) {
 		return fmt.Errorf("wet: block %d defined out of order", b.ID)
@@ -115,12 +115,11 @@ func (c *codeTable) define(b *event.Block) error {
 	return nil
 }
 
-// sigreturn is the code that signal handlers return to on Linux: li a7, 139;
-// ecall.
+// sigreturn is the code to which signal handlers return on Linux: li a7, 139; ecall.
 const sigreturn = "\x93\x08\xb0\x08\x73\x00\x00\x00"
 
-// foreign returns the code of a block that is not the program's: that which
-// signal handlers return to, or else instructions of no known effect.
+// foreign returns the code of a block that is not the program's: the code to which signal
+// handlers return, or else instructions with no known effect.
 func foreign(b *event.Block) []byte {
 	if b.End == event.EndSyscall && b.Bytes == uint32(len(sigreturn)) && b.Insts == 2 {
 		return []byte(sigreturn)
@@ -174,18 +173,18 @@ func (c *codeTable) decider(r cfg.Ref) uint32 {
 type pathNode struct {
 	*template
 	pieces   []uint32
-	deciders [][]uint32 // by slot for control
+	deciders [][]uint32 // by control slot
 	decides  []decides
 }
 
-// decides is a block of a path that decides about others.
+// decides is a block of a path that other blocks depend on.
 type decides struct {
 	decider uint32
 	block   int32
 	stmt    uint32
 }
 
-// newPathNode finds out which blocks of a path are decided inside it.
+// newPathNode finds out which blocks of a path are decided inside the path.
 func (c *codeTable) newPathNode(blocks []uint32, m mode, f *flavour) *pathNode {
 	n := &pathNode{pieces: slices.Clone(blocks)}
 	list := make([]code, len(blocks))
@@ -219,7 +218,7 @@ func (c *codeTable) newPathNode(blocks []uint32, m mode, f *flavour) *pathNode {
 	return n
 }
 
-// lastStmt is the last statement of a block.
+// lastStmt returns the last statement of a block.
 func (t *template) lastStmt(block int) uint32 {
 	if block+1 < len(t.Blocks) {
 		return uint32(t.Blocks[block+1].First - 1)

@@ -9,13 +9,12 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// The decision that a block depends on follows from the control flow too: it is
-// the last execution, in the same frame, of the blocks that decide about it, and
-// calls and returns tell the frame. The file holds what does not follow: how
-// signals and long jumps left frames, and the decisions and calls of earlier
-// epochs.
+// The decision that a block depends on follows from the control flow too. It is the last
+// execution, in the same frame, of the blocks that decide about it, and calls and returns
+// determine the frame. The file has only what does not follow: how signals and long jumps
+// left frames, and the decisions and calls of earlier epochs.
 
-// frameOps is what usually happens to frames after an execution of the node.
+// frameOps returns what usually happens to frames after an execution of the node.
 func (t *template) frameOps() []int32 {
 	switch {
 	case t.Kind == NodeCall:
@@ -32,8 +31,8 @@ func (t *template) frameOps() []int32 {
 
 var leaveOne, enterOne = []int32{1}, []int32{pushCall}
 
-// unusual is what happened to frames before an execution, if the previous
-// execution does not tell it.
+// unusual is what happened to frames before an execution, if that does not follow from
+// the previous execution.
 type unusual struct {
 	at  uint64 // timestamp
 	ops []int32
@@ -41,7 +40,7 @@ type unusual struct {
 
 const unusualBytes = 48
 
-// moved notes what has happened to frames since the last execution.
+// moved records what has happened to frames since the last execution.
 func (b *Builder) moved(t *thread) {
 	f := &t.frames
 	if t.times == t.began {
@@ -55,7 +54,7 @@ func (b *Builder) moved(t *thread) {
 	f.ops = f.ops[:0]
 }
 
-// decider finds what decided about blocks that run now.
+// decider returns what decided about blocks that run now.
 func (b *Builder) decider(t *thread, deciders []uint32) ref {
 	by, old := t.frames.find(deciders, (t.began+1)<<orderBits, t.oldSerial)
 	if old {
@@ -70,8 +69,7 @@ const orderBits = 12
 // refSeq is a sequence of instances.
 type refSeq struct{ src, k seq }
 
-// controls writes what does not follow from the control flow: about decisions and
-// frames.
+// controls writes what does not follow from the control flow about decisions and frames.
 //
 //	controls = from, uvarint producer, of the last statement of earlier epochs
 //	           uvarint n, from*n, then of all old ones an index and the producer
@@ -118,10 +116,10 @@ func (p *part) controls(t *thread) {
 	}
 }
 
-// controlView is what a file holds about a thread's frames and decisions.
+// controlView is what a file has about a thread's frames and decisions.
 type controlView struct {
-	last    ref   // who decided about the last statement of earlier epochs
-	old     []ref // decisions and calls of earlier epochs, as they are asked for
+	last    ref   // which instance decided about the last statement of earlier epochs
+	old     []ref // decisions and calls of earlier epochs, in the order of their use
 	entered []int32
 	unusual []unusual
 }
@@ -192,7 +190,7 @@ type controlPlan struct {
 	ops      []int32
 }
 
-// controlWalk goes through an epoch in a thread's order.
+// controlWalk walks over an epoch in a thread's order.
 type controlWalk struct {
 	frames  frames
 	labels  []uint32
@@ -200,7 +198,7 @@ type controlWalk struct {
 	unusual []unusual
 	usual   []int32
 	last    uint32 // label of outside statements
-	old     uint32 // the next label of one of earlier epochs
+	old     uint32 // the next label for an instance of an earlier epoch
 	oldEnd  uint32
 	bad     bool
 
@@ -277,21 +275,21 @@ func (w *controlWalk) move(ops []int32, x uint32) {
 			}
 		}
 	}
-	// When several frames are left at once, the outermost one's caller continues.
+	// If several frames are left at once, the caller of the outermost one continues.
 	deep := len(w.outer) == 0 || w.outer[len(w.outer)-1] != x
 	if n := len(w.left); n > 0 && len(ops) == 1 && deep {
 		w.back[w.left[n-1]] = x
 	}
 }
 
-// backGone says that the caller of a call never continued; backOpen that it had
-// not when the epoch ended, with the place of its frame.
+// backGone says that the caller of a call never continued. backOpen says that it had not
+// when the epoch ended, with the position of its frame.
 const (
 	backGone = 1<<31 - 1
 	backOpen = 1 << 31
 )
 
-// finish notes which calls are open.
+// finish records which calls are open.
 func (w *controlWalk) finish() {
 	for i, f := range w.frames.list {
 		if c := uint32(f.call.src); i > 0 && c&^regPlace == regSetBy {
@@ -315,7 +313,7 @@ func (g *Graph) Executed(th event.ThreadID, t uint64) (Execution, error) {
 	return Execution{Node: s.node, K: s.began + uint64(f.steps[x].k), Time: t}, nil
 }
 
-// threadEpoch finds the epoch of a timestamp.
+// threadEpoch returns the epoch of a timestamp.
 func (g *Graph) threadEpoch(th event.ThreadID, t uint64) (*threadEpoch, error) {
 	if uint64(th) >= uint64(len(g.threads)) || t >= g.threads[th].Times {
 		return nil, fmt.Errorf("%w: time %d of thread %d", ErrNoSuch, t, th)
@@ -324,9 +322,8 @@ func (g *Graph) threadEpoch(th event.ThreadID, t uint64) (*threadEpoch, error) {
 	return list[sort.Search(len(list), func(i int) bool { return list[i].began+list[i].n > t })], nil
 }
 
-// Returned is the timestamp at which a thread continued in the frame from which
-// it made a call at timestamp t. It is not ok if the thread never did, or made no
-// call at t.
+// Returned returns the timestamp at which a thread continued in the frame from which it
+// made a call at timestamp t. ok is false if the thread never did, or made no call at t.
 func (g *Graph) Returned(th event.ThreadID, t uint64) (at uint64, ok bool, err error) {
 	te, err := g.threadEpoch(th, t)
 	if err != nil {
@@ -337,7 +334,7 @@ func (g *Graph) Returned(th event.ThreadID, t uint64) (at uint64, ok bool, err e
 		return 0, false, err
 	}
 	x := f.derived.back[t-te.began]
-	levels := -1 // frames to be left before the call's own
+	levels := -1 // frames to leave before the call's own
 	switch {
 	case x == backGone, x == 0 && t != te.began+te.n-1:
 		return 0, false, nil
@@ -361,10 +358,10 @@ func (g *Graph) Returned(th event.ThreadID, t uint64) (at uint64, ok bool, err e
 	return 0, false, nil
 }
 
-// returned looks for the return to a frame of an earlier epoch that has so many
-// frames above it (below 0: the frame is about to be made). It is over when the
-// frame is left: ok, at time x of the epoch, unless its caller's frame was left
-// as well. Otherwise x frames are above it at the end.
+// returned looks for the return to a frame of an earlier epoch that has above frames
+// above it (a negative number means that the frame is about to be created). The search is
+// over when the frame is left: ok, at time x of the epoch, unless its caller's frame was
+// left as well. Otherwise x frames are above it at the end.
 func (v *derived) returned(levels int) (x int, over, ok bool) {
 	for _, o := range v.entered {
 		if o <= 0 {
@@ -386,7 +383,7 @@ func (v *derived) returned(levels int) (x int, over, ok bool) {
 	}
 }
 
-// controlBy is the instance that a label of a slot for control stands for.
+// controlBy returns the instance that a label of a control slot stands for.
 func (g *Graph) controlBy(f *flow, s *span, t *template, slot int, x uint32) ref {
 	step := f.steps[x&regPlace]
 	by := s.te.spans[step.span]
@@ -404,7 +401,7 @@ func (g *Graph) controlBy(f *flow, s *span, t *template, slot int, x uint32) ref
 		at.src += src(from.lastStmt(int(c)))
 		return at
 	}
-	// The last of the blocks that decide.
+	// The last of the deciding blocks.
 	deciders := g.rows[s.node].deciders[slot-t.ctlSlot(0)]
 	list := g.rows[by.node].decides
 	for i := len(list) - 1; i >= 0; i-- {

@@ -29,7 +29,7 @@ func blocksOf(t testing.TB, file []byte) (blocks []wet.Block) {
 	return blocks
 }
 
-// sound puts payloads into a file whose checksums are right.
+// sound writes payloads to a file with correct checksums.
 func sound(t testing.TB, blocks []wet.Block) []byte {
 	t.Helper()
 	var file bytes.Buffer
@@ -48,7 +48,7 @@ func sound(t testing.TB, blocks []wet.Block) []byte {
 	return file.Bytes()
 }
 
-// visit asks a graph about some of everything. It returns the first error.
+// visit asks a graph for some of everything. It returns the first error.
 func visit(g *wet.Graph, limit int) (first error) {
 	note := func(err error) {
 		if err != nil && first == nil {
@@ -57,7 +57,7 @@ func visit(g *wet.Graph, limit int) (first error) {
 	}
 	for _, th := range g.Threads() {
 		if th.Times > 1<<16 {
-			continue // a run that long needs few bytes, but time
+			continue // a run of that length needs few bytes, but much time
 		}
 		left := limit
 		for e, err := range g.Backward(th.ID, th.Times) {
@@ -90,8 +90,8 @@ func visit(g *wet.Graph, limit int) (first error) {
 	return first
 }
 
-// TestDamage: whatever stands in the blocks, a reader returns errors and does not
-// panic, and a changed checksum is found.
+// TestDamage checks that a reader returns errors and does not panic, whatever the blocks
+// contain, and that a changed checksum is noticed.
 func TestDamage(t *testing.T) {
 	img, config := randomProgram(t, 1)
 	rec := record(t, img, 1, evaluate)
@@ -142,8 +142,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// FuzzOpen: a file with any tables and labels returns errors, no panic, in bounded
-// memory.
+// FuzzOpen checks that a file with any tables and labels leads to errors, not to a panic,
+// in bounded memory.
 func FuzzOpen(f *testing.F) {
 	once := sync.OnceValue(func() []wet.Block {
 		img, config := randomProgram(f, 5)

@@ -43,7 +43,7 @@ func decodePart(payload []byte) (*loaded, error) {
 	return p, d.Err
 }
 
-// numbers is a sequence that is decoded when it is asked for.
+// numbers is a sequence that is decoded when it is first used.
 type numbers struct {
 	n     uint64
 	form  uint8
@@ -59,16 +59,16 @@ type numbers struct {
 	runs   []run    // formRuns, formColumns
 	starts []uint64 // formColumns: numbers before each run
 	raw    []uint64 // formStream
-	step   *stepper // formStream in place of raw, for a query that steps
+	step   *stepper // formStream, in place of raw, for a query that steps
 	order  []uint32 // see find
 	reach  *runIndex
-	sorted int8 // 1: ascending, -1: not, 0: not known yet
+	sorted int8 // 1: ascending; -1: not ascending; 0: not known yet
 }
 
-// maxNumbers bounds a sequence that has to be held in memory.
+// maxNumbers limits a sequence that has to be held in memory.
 const maxNumbers = 1 << 25
 
-// numbers reads a sequence of limit numbers at most.
+// numbers reads a sequence of at most limit numbers.
 func (d *decoder) numbers(p *loaded, limit uint64) *numbers {
 	x := &numbers{part: p}
 	head := d.Uvarint()
@@ -187,7 +187,7 @@ func (x *numbers) openColumns() error {
 	return nil
 }
 
-// get returns number i of an open sequence; i must be below n.
+// get returns number i of an open sequence. i must be below n.
 func (x *numbers) get(i uint64) uint64 {
 	switch x.form {
 	case formStream:
@@ -236,7 +236,7 @@ func (x *numbers) each(f func(i int, v uint64)) {
 	}
 }
 
-// search returns the place of v in an open sequence that ascends.
+// search returns the position of v in an open, ascending sequence.
 func (x *numbers) search(v uint64) (uint64, bool) {
 	if x.step != nil {
 		i := x.step.search(v)
@@ -246,9 +246,9 @@ func (x *numbers) search(v uint64) (uint64, bool) {
 	return uint64(i), uint64(i) < x.n && x.get(uint64(i)) == v
 }
 
-// find calls f with each place of v in an open sequence, until f returns false.
-// The first call finds out whether the sequence ascends. If it does not, find
-// sorts the places, and grown is the memory that they take.
+// find calls f with each place of v in an open sequence, until f returns false. The first
+// call finds out whether the sequence ascends. If it does not, find sorts the places;
+// grown is the memory they take.
 func (x *numbers) find(v uint64, f func(i uint64) bool) (grown uint64) {
 	if x.form != formStream {
 		return x.findRuns(v, f)
@@ -330,10 +330,10 @@ func (x *numbers) findRuns(v uint64, f func(i uint64) bool) (grown uint64) {
 
 func (r *run) last() uint64 { return r.first + r.stride*(r.n-1) }
 
-// maxDeciders bounds the numbers of blocks that decide.
+// maxDeciders limits the numbers of deciding blocks.
 const maxDeciders = 1 << 22
 
-// nodeRow is a node as the file has it.
+// nodeRow is a node as in the file.
 type nodeRow struct {
 	kind   NodeKind
 	mode   mode
@@ -344,7 +344,7 @@ type nodeRow struct {
 	callee uint64
 	args   uint8
 
-	deciders [][]uint32 // by slot for control
+	deciders [][]uint32 // by control slot
 	decides  []decides
 }
 
@@ -436,7 +436,7 @@ func (d *decoder) path(n *nodeRow, pieces []code) {
 	}
 }
 
-// build makes the node's template.
+// build builds the node's template.
 func (n *nodeRow) build(pieces []code, f *flavour) *template {
 	if n.kind != NodePath {
 		return newOutside(n.kind, n.pc, n.callee, n.args)

@@ -16,10 +16,10 @@ func (r ref) instance() Instance {
 	return Instance{Thread: event.ThreadID(r.src.thread()), Node: r.src.node(), Stmt: r.src.stmt(), K: r.k}
 }
 
-// Deps returns what an instance depends on: the instances that defined the
-// registers it uses, those that wrote the bytes it reads, and the one that
-// decided that it runs. Each producer comes once for a kind and register. What
-// nobody produced is left out. The sequence ends after the first error.
+// Deps returns what an instance depends on: the instances that defined the registers it
+// uses, those that wrote the bytes it reads, and the one that decided that it runs. Each
+// producer occurs once for each kind and register. What no instance produced is left out.
+// The sequence ends after the first error.
 func (g *Graph) Deps(i Instance) iter.Seq2[Dep, error] {
 	return func(yield func(Dep, error) bool) {
 		r, err := g.instance(i)
@@ -69,8 +69,8 @@ func (g *Graph) dep(r *record, slot int, d *Dep, yield func(Dep, error) bool) bo
 	return true
 }
 
-// memoryDeps yields the dependences through memory. It reports false if the
-// caller must stop.
+// memoryDeps yields the dependences through memory. It returns false if the caller must
+// stop.
 func (g *Graph) memoryDeps(r *record, i Instance, yield func(Dep, error) bool) bool {
 	tell := tellOnce(i, DepMemory, yield)
 	info := &r.tmpl.info[i.Stmt]
@@ -100,12 +100,12 @@ func (g *Graph) memoryDeps(r *record, i Instance, yield func(Dep, error) bool) b
 	return g.listed(r, i, DepMemory, tell)
 }
 
-// listed yields the dependences of an instance that are in a list. It reports
-// false if the caller must stop.
+// listed yields the dependences of an instance that are in a list. It returns false if
+// the caller must stop.
 func (g *Graph) listed(r *record, i Instance, kind DepKind, tell func(from Instance, err error) bool) bool {
 	row := rowOf(i.Stmt, kind)
 	list := g.spans(i.Thread, i.Node)
-	late := r.tmpl.Kind != NodePath || r.tmpl.Stmts[i.Stmt].Inst.Op == rv.OpECALL // told in later epochs too
+	late := r.tmpl.Kind != NodePath || r.tmpl.Stmts[i.Stmt].Inst.Op == rv.OpECALL // later epochs may have more of them
 	for _, s := range list {
 		if s.epoch < r.span.epoch || s.epoch > r.span.epoch && !late {
 			continue
@@ -124,8 +124,7 @@ func (g *Graph) listed(r *record, i Instance, kind DepKind, tell func(from Insta
 	return true
 }
 
-// syncDeps yields the dependences by order. It reports false if the caller must
-// stop.
+// syncDeps yields the dependences by order. It returns false if the caller must stop.
 func (g *Graph) syncDeps(r *record, i Instance, yield func(Dep, error) bool) bool {
 	if !r.tmpl.takesBytes(i.Stmt) {
 		return true
@@ -133,8 +132,7 @@ func (g *Graph) syncDeps(r *record, i Instance, yield func(Dep, error) bool) boo
 	return g.listed(r, i, DepSync, tellOnce(i, DepSync, yield))
 }
 
-// tellOnce returns a function that yields dependences of a kind, each producer
-// once.
+// tellOnce returns a function that yields dependences of a kind, each producer once.
 func tellOnce(i Instance, kind DepKind, yield func(Dep, error) bool) func(from Instance, err error) bool {
 	var seen []Instance
 	return func(from Instance, err error) bool {
@@ -175,11 +173,11 @@ func (g *Graph) controlDep(r *record, i Instance, yield func(Dep, error) bool) {
 	yield(d, nil)
 }
 
-// reverse leads from producers to the slots that name them: two lists in order
-// of producers.
+// reverse leads from producers to the slots that name them. It consists of two lists in
+// the order of producers.
 type reverse struct {
 	edges  []use
-	extras []use // slot and edge have no meaning
+	extras []use // slot and edge are not used
 }
 
 type use struct {
@@ -189,7 +187,7 @@ type use struct {
 	edge int32
 }
 
-// of returns the part of a list that names a producer.
+// of returns the part of a list for a producer.
 func of(list []use, from src) []use {
 	i := sort.Search(len(list), func(i int) bool { return list[i].from >= from })
 	j := i
@@ -356,8 +354,8 @@ func (t *template) tellBlock(block int, from, to Instance, yield func(Dep, error
 	return true
 }
 
-// users yields the executions that an edge leads to from instance k of its
-// producer. more is false if the caller must stop.
+// users yields the executions that an edge leads to from instance k of its producer. more
+// is false if the caller must stop.
 func (g *Graph) users(u use, k uint64, yield func(r *record, k uint64) bool) (more bool, err error) {
 	r, err := g.record(u.span)
 	if err != nil {
@@ -400,7 +398,7 @@ func (g *Graph) users(u use, k uint64, yield func(r *record, k uint64) bool) (mo
 	return more && err == nil, err
 }
 
-// rest lists the executions of a slot's first edge.
+// rest returns the executions of a slot's first edge.
 func (g *Graph) rest(r *record, s *slotView) error {
 	if s.rest != nil {
 		return nil
@@ -417,7 +415,7 @@ func (g *Graph) rest(r *record, s *slotView) error {
 	return nil
 }
 
-// ownSlot is the slot of the node that a slot of a record stands for.
+// ownSlot returns the slot of the node that a slot of a record stands for.
 func (r *record) ownSlot(slot int) int {
 	if n := slot - r.tmpl.slots(); n >= 0 {
 		return int(r.tmpl.accesses[r.more[n].access].slot)

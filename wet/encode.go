@@ -14,14 +14,14 @@ const (
 )
 
 const (
-	fewRuns     = 3  // stay in formRuns
-	fewNumbers  = 32 // the same
-	longRuns    = 8  // numbers a run on average, for formColumns
+	fewRuns     = 3  // shorter lists use formRuns
+	fewNumbers  = 32 // shorter lists use formRuns
+	longRuns    = 8  // average length of a run from which formColumns is used
 	partPayload = 24 << 20
 )
 
-// Size is what a component takes, in bytes: with a label an execution, as
-// section 2 defines it; after section 3's compression; and after section 4's.
+// Size is the size of a component, in bytes: with one label for each execution, as
+// section 2 defines it; after the compression of section 3; and after that of section 4.
 type Size struct {
 	Orig, Tier1, Tier2 uint64
 }
@@ -43,7 +43,7 @@ type part struct {
 
 // pooled is a stream that is in the part.
 type pooled struct {
-	runs  []run // as they were when it came
+	runs  []run // as they were when it was added
 	n     uint64
 	index uint64
 }
@@ -52,7 +52,7 @@ func (p *part) reset(number uint32) {
 	*p = part{pool: map[uint64][]pooled{}, number: number}
 }
 
-// payload is the part's block.
+// payload returns the part's block.
 //
 //	payload = uvarint streams, uvarint length of each, streams, records
 func (p *part) payload() []byte {
@@ -70,8 +70,8 @@ func (p *part) uvarint(v uint64) { p.records = binary.AppendUvarint(p.records, v
 
 func (p *part) varint(v int64) { p.records = binary.AppendVarint(p.records, v) }
 
-// seq writes a sequence of numbers that originally take width bytes each, and
-// adds what it takes to size.
+// seq writes a sequence of numbers that originally take width bytes each, and adds the
+// stored size to size.
 func (p *part) seq(s *seq, width uint64, size *Size) {
 	before := len(p.records) + p.bytes
 	isNew := true
@@ -128,8 +128,8 @@ func (p *part) columns(s *seq) {
 	}
 }
 
-// stream adds the differences from the first number to the pool, unless the pool
-// has them, and writes their index.
+// stream adds the differences from the first number to the pool, unless the pool has
+// them, and writes their index.
 func (p *part) stream(runs []run, n uint64) (isNew bool) {
 	base := runs[0].first
 	h := n

@@ -8,10 +8,10 @@ import (
 	"hindsight/tracefmt"
 )
 
-// Counts say how much a graph holds.
+// Counts say how much a graph contains.
 type Counts struct {
 	Stmts      uint64 // instances of statements
-	Executions uint64 // of nodes: timestamps
+	Executions uint64 // of nodes, which is the number of timestamps
 	Blocks     uint64 // executions of basic blocks
 	Values     uint64 // instances of statements with a value
 	Deps       uint64 // instances of dependences
@@ -21,7 +21,7 @@ func (c *Counts) fields() []*uint64 {
 	return []*uint64{&c.Stmts, &c.Executions, &c.Blocks, &c.Values, &c.Deps}
 }
 
-// tablesWritten counts the rows of the tables that are in the file.
+// tablesWritten counts the rows of the tables that are already in the file.
 type tablesWritten struct {
 	pieces, nodes int
 	counts        Counts
@@ -34,7 +34,7 @@ type sizes struct {
 
 func (s *sizes) fields() []*Size { return []*Size{&s.times, &s.patterns, &s.values, &s.edges} }
 
-// place is where the labels of a node are.
+// place says where the labels of a node are.
 type place struct {
 	part   uint32
 	offset uint64 // in the part's records
@@ -80,7 +80,7 @@ func (b *Builder) closeEpoch() {
 		}
 		t.used, t.began = t.used[:0], t.times
 		t.hold()
-		if t.ended && t != b.running { // what others find out about it later begins anew
+		if t.ended && t != b.running { // what other threads find out about it later begins anew
 			*t = thread{id: t.id, times: t.times, stmts: t.stmts, began: t.times, ended: true, released: true}
 		}
 	}
@@ -107,8 +107,8 @@ func (b *Builder) append(kind tracefmt.Kind, thread uint32, payload []byte) {
 //	stores = uvarint n, each: access, instances, values
 //	outs   = uvarint n, each: register, instances, values
 //
-// The first edge of a slot is the one with most labels; it has all executions
-// that the others leave.
+// The first edge of a slot is the one with the most labels. It has all executions that
+// the others leave.
 func (p *part) node(thread uint32, n *threadNode, size *sizes) {
 	for i := range n.groups {
 		g := &n.groups[i]
@@ -189,7 +189,7 @@ func (p *part) slot(thread uint32, n *threadNode, s *slot, size *sizes) {
 	size.edges.Tier2 += uint64(len(p.records) - before)
 }
 
-// edge writes who an edge is from.
+// edge writes the producer of an edge.
 func (p *part) edge(thread uint32, node NodeID, e *edge) {
 	p.from(thread, node, e.from)
 	if e.from != 0 {
@@ -291,8 +291,8 @@ func (p *part) stores(n *threadNode, size *sizes) {
 	}
 }
 
-// tables encodes the block that ends an epoch: the new code and nodes, what each
-// thread executed, and where its labels are.
+// tables encodes the block that ends an epoch: the new code and nodes, what each thread
+// executed, and where its labels are.
 func (b *Builder) tables(places map[*threadNode]place, size *sizes) []byte {
 	w := &b.written
 	var e []byte
@@ -429,8 +429,8 @@ func (b *Builder) directory(e []byte, places map[*threadNode]place) []byte {
 
 const tablesVersion = 3
 
-// maxExecutions bounds the executions of nodes in an epoch, which a reader that
-// walks along the control flow holds in memory.
+// maxExecutions limits the executions of nodes in an epoch, because a reader that walks
+// along the control flow holds them in memory.
 const maxExecutions = 1 << 24
 
 // full reports whether the epoch must be closed.
@@ -443,8 +443,8 @@ type Block struct {
 	Payload []byte
 }
 
-// Queue is a [Sink] that holds blocks until they are taken, so that another
-// recorder can write them to its file.
+// Queue is a [Sink] that holds blocks until they are taken, so that another recorder can
+// write them to its file.
 type Queue struct {
 	blocks []Block
 }

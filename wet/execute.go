@@ -2,11 +2,10 @@ package wet
 
 import "hindsight/tracefmt/event"
 
-// Values that are not kept are found from others: a loaded value from what was
-// stored, and what a path leaves in a register from what came into the path.
-// maxDepth bounds the steps for loaded values, and maxChain those for computed
-// ones. If they were equal, a sum over values that are many steps away would be
-// kept at each step.
+// Values that are not stored are derived from others: a loaded value from the stored one,
+// and what a path leaves in a register from what came into the path. maxDepth limits the
+// steps for loaded values, and maxChain those for computed ones. If they were equal, a
+// sum over values that are many steps away would be stored at each step.
 const (
 	maxDepth = 16
 	maxChain = 32
@@ -45,10 +44,10 @@ func (b *Builder) execute(t *thread, n *threadNode, values, addrs []uint64) {
 	b.keep(n, values)
 }
 
-// flowEntryBytes is what an execution takes in a thread's flow.
+// flowEntryBytes is the memory of an execution in a thread's flow.
 const flowEntryBytes = 4
 
-// count notes an execution.
+// count counts an execution.
 func (b *Builder) count(t *thread, n *threadNode) {
 	p := n.tmpl
 	if k := len(b.order) - 1; k >= 0 && b.order[k].thread == uint32(t.id) {
@@ -66,7 +65,7 @@ func (b *Builder) count(t *thread, n *threadNode) {
 	b.total.Deps += uint64(p.deps)
 }
 
-// liveIn follows the registers that come in.
+// liveIn follows the registers that are live on entry.
 func (b *Builder) liveIn(t *thread, n *threadNode) {
 	t.asked |= n.tmpl.inMask &^ t.fresh
 	for i, r := range n.tmpl.liveIn {
@@ -97,7 +96,7 @@ func (b *Builder) access(n *threadNode, k uint64, values, addrs []uint64) {
 		b.depth = append(b.depth, 0)
 	}
 	clear(b.depth[:len(p.kept)])
-	next := 0 // anchor
+	next := 0 // the next anchor
 	for i := range p.accesses {
 		a := &p.accesses[i]
 		next = b.deepen(n, next, a.stmt)
@@ -122,7 +121,7 @@ func (b *Builder) access(n *threadNode, k uint64, values, addrs []uint64) {
 	b.deepen(n, next, uint32(len(p.Stmts)))
 }
 
-// deepest returns the greatest depth of what something is computed from.
+// deepest returns the greatest depth among the values that something is computed from.
 func (b *Builder) deepest(from []origin) (depth uint8) {
 	for _, x := range from {
 		if slot, comesIn := x.slot(); comesIn {
@@ -134,8 +133,7 @@ func (b *Builder) deepest(from []origin) (depth uint8) {
 	return depth
 }
 
-// deepen computes the depths of the anchors before a statement, from anchor next
-// on.
+// deepen computes the depths of the anchors before a statement, from anchor next on.
 func (b *Builder) deepen(n *threadNode, next int, before uint32) int {
 	p := n.tmpl
 	for ; next < len(p.kept) && uint32(p.kept[next]) < before; next++ {
@@ -148,7 +146,7 @@ func (b *Builder) deepen(n *threadNode, next int, before uint32) int {
 	return next
 }
 
-// load labels what a load reads, and decides whether its value is kept.
+// load labels what a load reads, and decides whether its value is stored.
 func (b *Builder) load(n *threadNode, a *access, k, addr uint64, values []uint64) {
 	by := &b.by
 	b.shadow.read(addr, uint64(a.size), by)
@@ -176,8 +174,8 @@ func (b *Builder) load(n *threadNode, a *access, k, addr uint64, values []uint64
 	}
 }
 
-// labels adds the producers of what an access reads. With parts, it also says
-// which bytes each produced, so that the value can be found from them.
+// labels adds the producers of what an access reads. With parts, it also says which bytes
+// each of them produced, so that the value can be derived from them.
 func (b *Builder) labels(n *threadNode, a *access, k uint64, parts bool) {
 	by := &b.by
 	if by.n == 0 {
@@ -196,7 +194,7 @@ func (b *Builder) labels(n *threadNode, a *access, k uint64, parts bool) {
 	}
 }
 
-// moreSlot is the slot for producer i+1 of what an access reads.
+// moreSlot returns the slot for producer i+1 of what an access reads.
 func (b *Builder) moreSlot(n *threadNode, a *access, i int) *slot {
 	if n.more == nil {
 		n.more = make([][7]*slot, len(n.tmpl.accesses))
@@ -209,8 +207,8 @@ func (b *Builder) moreSlot(n *threadNode, a *access, i int) *slot {
 	return *at
 }
 
-// keepStore keeps what the store in b.by wrote to addr, so that the value is
-// found in one step from now on.
+// keepStore stores what the store in b.by wrote to addr, so that from now on the value is
+// found in one step.
 func (b *Builder) keepStore(addr, value uint64) {
 	c := b.by.cells[0]
 	t := b.threads[c.src.thread()]
@@ -224,7 +222,7 @@ func (b *Builder) keepStore(addr, value uint64) {
 	b.shadow.write(addr, uint64(c.mark.size()), cell{c.src, markOf(c.mark.k(), 0, c.mark.size())})
 }
 
-// control labels what decided that the blocks run, and notes what they decide.
+// control labels the decision by which the blocks run, and records what they decide.
 func (b *Builder) control(t *thread, n *threadNode, k uint64) {
 	p := n.tmpl
 	var by ref
@@ -250,7 +248,7 @@ func (b *Builder) control(t *thread, n *threadNode, k uint64) {
 	}
 }
 
-// keep records the values that are kept.
+// keep records the values that are stored.
 func (b *Builder) keep(n *threadNode, values []uint64) {
 	for i := range n.groups {
 		g := &n.groups[i]
@@ -279,8 +277,8 @@ func (b *Builder) keep(n *threadNode, values []uint64) {
 	}
 }
 
-// look makes a column sparse if its latest values are irregular and, for a load,
-// if most of them can be found through memory.
+// look makes a column sparse if its latest values are irregular and, for a load, if most
+// of them can be found through memory.
 func (c *column) look() {
 	values, runs := c.values.n-c.seen.values, uint64(len(c.values.runs))-c.seen.runs
 	if (c.anchor || 2*(c.found-c.seen.found) >= values) && 4*runs >= values {
@@ -293,8 +291,8 @@ func (c *column) look() {
 	c.seen = glance{c.values.n, uint64(len(c.values.runs)), c.found}
 }
 
-// checkGroup moves the members of a group to separate columns if many of its
-// latest tuples were new, because then a pattern saves nothing.
+// checkGroup moves the members of a group to separate columns if many of its latest
+// tuples were new, because a pattern then saves nothing.
 func (b *Builder) checkGroup(n *threadNode, g *group) {
 	few := 4*(uint64(g.tuples())-g.seen.values) <= g.pat.n-g.seen.runs
 	g.check = g.pat.n + checkEvery
@@ -374,7 +372,7 @@ func (b *Builder) setReg(t *thread, r uint8, value uint64) {
 	b.mem += t.defined(r)
 	out := t.nodes[t.group.src.node()].out(r)
 	if d := &t.regs[r]; d.out == out && d.k == t.group.k && d.src == t.group.src {
-		out.used = false // told again
+		out.used = false // its value is needed again
 	}
 	t.regs[r] = reg{src: t.group.src, k: t.group.k, out: out, value: value}
 	if r == 10 {
@@ -383,7 +381,7 @@ func (b *Builder) setReg(t *thread, r uint8, value uint64) {
 	}
 }
 
-// reads notes what an outside statement reads, or what it is ordered after.
+// reads records what an outside statement reads, or what it is ordered after.
 func (b *Builder) reads(t *thread, addr, size uint64) {
 	if t.group.src == 0 {
 		return
@@ -396,7 +394,7 @@ func (b *Builder) reads(t *thread, addr, size uint64) {
 	b.shadow.scan(addr, size, func(c cell) { b.readsFrom(t, c, kind, seen) })
 }
 
-// readsFrom notes that the thread's group depends on who wrote a cell.
+// readsFrom records that the thread's group depends on the writer of a cell.
 func (b *Builder) readsFrom(t *thread, c cell, kind DepKind, seen map[ref]bool) {
 	from := ref{c.src, c.mark.k()}
 	if c.src == 0 || seen[from] {

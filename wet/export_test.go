@@ -1,17 +1,16 @@
 package wet
 
-// LimitPaths lets a builder divide paths once its nodes have so many
-// statements.
+// LimitPaths makes a builder divide paths once its nodes have limit statements.
 func LimitPaths(b *Builder, stmts int) { b.pathLimit = stmts }
 
-// StepFrom is the length from which a sequence is read by a cursor.
+// StepFrom is the length from which on a sequence is read by a cursor.
 const StepFrom = stepFrom
 
-// StepShort has a graph read all sequences by cursors, as for a query that steps.
+// StepShort makes a graph read all sequences by cursors, as for a query that steps.
 func StepShort(g *Graph) {
 	g.stepFrom = 1
 	g.Stepping(true)
 }
 
-// Held is the bytes of labels that a graph has decoded.
+// Held returns the bytes of labels that a graph has decoded.
 func Held(g *Graph) uint64 { return g.cache.used }

@@ -8,33 +8,33 @@ import (
 	"hindsight/tracefmt/rangecode"
 )
 
-// The control flow of a thread in an epoch is a string of nodes. Each is coded
-// as decisions between those that came after its predecessor before: first
-// whether it is the one that came when the last nodes were the same, then the
-// others in order, the frequent ones first. How likely a decision is follows
-// from its outcomes after the last 1, 3, 6 and 14 nodes (package rangecode mixes
-// them), so that loops, the values of a branch that repeat, and where a function
-// returns to cost next to nothing. Each node's first occurrence comes first.
+// The control flow of a thread in an epoch is a string of nodes. Each node is coded as
+// decisions between those that followed its predecessor before: first whether it is the
+// one that came last time after the same nodes, then the others in order, the frequent
+// ones first. The probability of a decision follows from its outcomes after the last 1,
+// 3, 6 and 14 nodes, which package rangecode mixes. Loops, the values of a branch that
+// repeat, and the places that a function returns to therefore take next to no space. The
+// first occurrence of each node is coded separately.
 
-// flowOrders are how many of the last nodes make each context.
+// flowOrders are the numbers of preceding nodes in each context.
 var flowOrders = [rangecode.Inputs]int{1, 3, 6, 14}
 
 const (
-	flowHistory   = 16 // a power of two that the longest order fits
-	flowGuess     = 2  // the order, as an index, that a guess is from
+	flowHistory   = 16 // a power of two that is at least the longest order
+	flowGuess     = 2  // index into flowOrders of the context of the guess
 	minFlowBits   = 10 // of a table
 	maxFlowBits   = 17
-	flowSets      = 6  // sets of weights: by how far down the list a decision is
-	flowNodeBytes = 12 // what a node execution takes in memory once it is decoded
+	flowSets      = 6  // sets of weights, by the position in the list of a decision
+	flowNodeBytes = 12 // memory of a node execution once it is decoded
 )
 
-// flowModel is the model of both directions. Nodes are numbered densely.
+// flowModel is the model for both directions. Nodes are numbered densely.
 type flowModel struct {
 	mix     *rangecode.Mixer
 	chances [rangecode.Inputs][]rangecode.Chance
 	guesses []uint32 // by context: the node that came last, + 1
 	mask    uint32
-	after   [][]flowNext // by node, and after all for the beginning: what came after it
+	after   [][]flowNext // by node, and last for the beginning: what followed it
 	idBits  int
 	last    [flowHistory]uint32
 	n       int
@@ -57,7 +57,7 @@ func newFlowModel(decoding bool, nodes int, length uint64) *flowModel {
 	return m
 }
 
-// context works out what the last nodes say.
+// context computes the contexts of the last nodes.
 func (m *flowModel) context() {
 	h, k := uint32(0), 0
 	for i, order := range flowOrders {
@@ -79,8 +79,8 @@ func (m *flowModel) decide(candidate uint32, rank int, y int) int {
 	return m.mix.Decide(min(rank, flowSets-1), slot(0), slot(1), slot(2), slot(3), y)
 }
 
-// step codes the next node, which is ignored when decoding. It is not ok for a
-// code that no string has.
+// step codes the next node, which is ignored when decoding. ok is false for a code that
+// no string has.
 func (m *flowModel) step(node uint32) (uint32, bool) {
 	m.context()
 	list := &m.after[m.last[(m.n-1)&(flowHistory-1)]]
@@ -109,7 +109,7 @@ func (m *flowModel) step(node uint32) (uint32, bool) {
 	return node, true
 }
 
-// novel codes a node that did not follow its predecessor so far.
+// novel codes a node that has not followed its predecessor before.
 func (m *flowModel) novel(node uint32) (uint32, bool) {
 	got := uint32(0)
 	for i := m.idBits - 1; i >= 0; i-- {
@@ -120,7 +120,7 @@ func (m *flowModel) novel(node uint32) (uint32, bool) {
 	return got, int(got) < len(m.after)-1
 }
 
-// use counts a node and moves it before those that came less often.
+// use counts a node and moves it before those that occurred less often.
 func (m *flowModel) use(list *[]flowNext, node uint32) {
 	l := *list
 	for i := range l {
@@ -153,7 +153,7 @@ func encodeFlow(flow []uint32, nodes int) []byte {
 	return m.mix.End()
 }
 
-// decodeFlow is its inverse: it calls use with each of n nodes.
+// decodeFlow is the inverse of encodeFlow: it calls use with each of n nodes.
 func decodeFlow(code []byte, nodes int, n uint64, use func(node uint32) bool) error {
 	m := newFlowModel(true, nodes, n)
 	m.mix.Begin(nil, code)

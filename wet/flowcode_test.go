@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestFlowCode: a string of nodes comes back, and damage is an error or another
-// string.
+// TestFlowCode checks that a string of nodes is decoded correctly, and that damage leads
+// to an error or to another string.
 func TestFlowCode(t *testing.T) {
 	for seed := range uint64(30) {
 		rng := rand.New(rand.NewPCG(seed, 9))

@@ -2,24 +2,22 @@ package wet
 
 import "hindsight/wet/stream"
 
-// The control flow of a thread in an epoch is coded as one string, which can be
-// read forward only. For a query that steps, it is decoded once, node by node,
-// into a bidirectional stream, which a cursor walks either way. Nothing in
-// memory is as long as the string: when a node was executed, and who had defined
-// the registers that come into it, are lists that are made from the stream when
-// they are asked for, as arithmetic runs where they are regular and as streams
-// otherwise.
+// The control flow of a thread in an epoch is coded as one string, which can only be read
+// forward. For a query that steps, it is decoded once, node by node, into a bidirectional
+// stream, which a cursor walks in either direction. Nothing in memory is as long as the
+// string. The times at which a node was executed, and the statements that had defined its
+// live registers, are lists that are built from the stream when they are needed: as
+// arithmetic runs if they are regular, and otherwise as streams.
 
 const (
-	// listRuns is how many arithmetic runs a list has before it becomes a stream.
+	// listRuns is the number of arithmetic runs in a list at which it becomes a stream.
 	listRuns = 256
-	// maxPasses is how often a query may have lists made from the control flow of
-	// an epoch. One that asks for more goes everywhere, as a slice does, and has
-	// the control flow decoded whole.
+	// maxPasses is how often a query may have lists built from the control flow of an
+	// epoch. A query that needs more goes everywhere, as a slice does, and the control
+	// flow is then decoded whole.
 	maxPasses = 24
-	// savedEvery is how many executions lie between two places where it is kept
-	// how often each node had been executed: at least so many, and so many for
-	// each node.
+	// savedEvery is the smallest number of executions between two places at which the
+	// execution counts of all nodes are saved, both in total and for each node.
 	savedEvery   = 1 << 16
 	savedPerNode = 16
 )
@@ -35,16 +33,16 @@ type flowSteps struct {
 	pace
 	passes int
 	times  map[uint32]*numbers   // by node: when it was executed
-	regs   map[uint32][]producer // by node: who defined the registers that come in
+	regs   map[uint32][]producer // by node: which statements defined its live registers
 	bytes  uint64
 	used   uint64
 }
 
-// producer is who defined a register before each execution of a node.
+// producer says which statement defined a register before each execution of a node.
 type producer struct{ src, k *numbers }
 
-// steps returns the control flow of a thread in an epoch as a stream; nil when it
-// is to be decoded whole.
+// steps returns the control flow of a thread in an epoch as a stream, or nil if it has to
+// be decoded whole.
 func (g *Graph) steps(te *threadEpoch) (*flowSteps, error) {
 	if g.stepping == 0 || te.n < g.stepFrom || te.flow != nil || te.wanders {
 		return nil, nil
@@ -98,14 +96,14 @@ func (g *Graph) openSteps(te *threadEpoch) (*flowSteps, error) {
 	return w, nil
 }
 
-// grow counts memory that the control flow takes.
+// grow adds to the memory of the control flow.
 func (g *Graph) grow(w *flowSteps, bytes uint64) {
 	w.bytes += bytes
 	g.cache.used += bytes
 }
 
-// at returns the node of execution x, and how often the thread had executed it in
-// the epoch before.
+// at returns the node of execution x, and how often the thread had executed it in the
+// epoch before.
 func (w *flowSteps) at(x uint64) (node, k uint32) {
 	pos := w.cursor.Pos()
 	w.moved(pos, x)
@@ -131,10 +129,10 @@ func (w *flowSteps) at(x uint64) (node, k uint32) {
 	return node, k
 }
 
-// list gathers numbers in order.
+// list collects numbers in order.
 type list struct {
 	runs   seq
-	stream *stream.Builder // once there are many runs
+	stream *stream.Builder // used once there are many runs
 }
 
 func (l *list) add(v uint64) {
@@ -150,7 +148,7 @@ func (l *list) add(v uint64) {
 	}
 }
 
-// numbers returns the list, to be read by position, and what it takes in memory.
+// numbers returns the list, to be read by position, and its memory.
 func (l *list) numbers() (x *numbers, bytes uint64) {
 	if l.stream != nil {
 		s := l.stream.Finish()
@@ -173,7 +171,7 @@ func (g *Graph) get(w *flowSteps, x *numbers, i uint64) uint64 {
 	return x.get(i)
 }
 
-// stepTime is the timestamp of an execution of a node in the epoch.
+// stepTime returns the timestamp of an execution of a node in the epoch.
 func (g *Graph) stepTime(w *flowSteps, s *span, k uint64) uint64 {
 	times := w.times[s.index]
 	if times == nil {
@@ -194,7 +192,7 @@ func (g *Graph) stepTime(w *flowSteps, s *span, k uint64) uint64 {
 	return s.te.began + g.get(w, times, k-s.began)
 }
 
-// stepLabel is label k of a slot for a register that comes in.
+// stepLabel returns label k of a slot for a live register.
 func (g *Graph) stepLabel(w *flowSteps, s *span, slot int, k uint64) (ref, error) {
 	by, ok := w.regs[s.index]
 	if !ok {
@@ -207,8 +205,8 @@ func (g *Graph) stepLabel(w *flowSteps, s *span, slot int, k uint64) (ref, error
 	return ref{src(g.get(w, p.src, i)), g.get(w, p.k, i)}, nil
 }
 
-// followSteps makes the lists of producers of all nodes of a function, those of s
-// among them: the values of a statement often depend on others there.
+// followSteps builds the lists of producers for all nodes of a function, including those
+// of s, because the values of a statement often depend on others in the same function.
 func (g *Graph) followSteps(w *flowSteps, s *span) error {
 	w.passes++
 	te := w.te

@@ -15,34 +15,34 @@ type ref struct {
 // frame is a call in progress.
 type frame struct {
 	serial uint64 // grows with every call of the thread
-	call   ref    // the call instruction; nobody in the thread's first frame
-	undo   int    // entries of the log when the frame began
+	call   ref    // the call instruction; none for the thread's first frame
+	undo   int    // entries in the log when the frame began
 }
 
-// decision is the last execution of a block that decides about others.
+// decision is the last execution of a block that others depend on.
 type decision struct {
 	serial uint64 // of the frame
 	order  uint64 // grows with execution
 	by     ref    // the block's last instruction
 }
 
-// frames follows the calls of a thread and what was decided in each: what the
-// dynamic control dependence of a block asks for. Decisions of a function's
-// blocks are in one table for all frames; one that a recursive call writes
-// over is put back when the call ends.
+// frames follows the calls of a thread and the decisions in each frame, which determine
+// the dynamic control dependence of a block. The decisions of a function's blocks are in
+// one table for all frames. A decision that a recursive call overwrites is restored when
+// the call ends.
 type frames struct {
 	stack     event.CallStack
-	list      []frame // one more than stack has: the first belongs to no call
+	list      []frame // one more than stack has: the first element belongs to no call
 	serial    uint64
 	decisions []decision // by decider
 	log       []undone
 	ops       []int32 // since the thread's last execution: see frameOps
 }
 
-// What happens to frames between two executions of a thread follows from the
-// first, but for what signals and long jumps do; see nodeRow.frameOps. A number
-// above 0 is how many frames are left, 0 is a call, and pushNobody a frame that
-// has no call.
+// What happens to frames between two executions of a thread follows from the first one,
+// except for the effects of signals and long jumps; see nodeRow.frameOps. A positive
+// number is the number of frames that are left, 0 is a call, and pushNobody is a frame
+// without a call.
 const (
 	pushCall   = 0
 	pushNobody = -1
@@ -53,8 +53,8 @@ type undone struct {
 	old     decision
 }
 
-// maxFrames bounds the frames of a thread that calls and never returns. At the
-// bound all are dropped.
+// maxFrames limits the frames of a thread that calls and never returns. At the limit all
+// are dropped.
 const maxFrames = 1 << 22
 
 func (f *frames) top() *frame {
@@ -68,7 +68,7 @@ func (f *frames) top() *frame {
 func (f *frames) call(ret uint64, by ref) {
 	f.top()
 	if len(f.list) >= maxFrames {
-		f.ops = append(f.ops, int32(len(f.list))) // the outermost too
+		f.ops = append(f.ops, int32(len(f.list))) // including the outermost frame
 		f.stack.Frames, f.list, f.log = f.stack.Frames[:0], f.list[:0], f.log[:0]
 		f.top()
 	}
@@ -100,7 +100,7 @@ func (f *frames) leaveSome(n int) {
 	}
 }
 
-// unwound leaves the outermost frames, keep of them, as event.Unwound says.
+// unwound keeps only the keep outermost frames, as event.Unwound says.
 func (f *frames) unwound(keep uint64) {
 	f.top()
 	if n := len(f.stack.Frames); uint64(n) > keep {
@@ -109,7 +109,7 @@ func (f *frames) unwound(keep uint64) {
 	}
 }
 
-// pop puts the decisions back that the innermost frame wrote over.
+// pop restores the decisions that the innermost frame overwrote.
 func (f *frames) pop() {
 	from := f.list[len(f.list)-1].undo
 	for i := len(f.log) - 1; i >= from; i-- {
@@ -119,9 +119,8 @@ func (f *frames) pop() {
 	f.list = f.list[:len(f.list)-1]
 }
 
-// find returns the latest decision of the present frame among deciders, or the
-// call that made the frame. It is old if neither was made after the order and
-// serial that are given.
+// find returns the latest decision of the current frame among deciders, or the call that
+// created the frame. old says that neither was made after the given order and serial.
 func (f *frames) find(deciders []uint32, order, serial uint64) (by ref, old bool) {
 	top := f.top()
 	best := decision{}
@@ -138,7 +137,7 @@ func (f *frames) find(deciders []uint32, order, serial uint64) (by ref, old bool
 	return top.call, top.serial <= serial || len(f.list) == 1
 }
 
-// decide notes that a decider was executed.
+// decide records that a decider was executed.
 func (f *frames) decide(decider uint32, order uint64, by ref) {
 	top := f.top()
 	for int(decider) >= len(f.decisions) {

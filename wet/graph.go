@@ -16,9 +16,9 @@ import (
 var (
 	// ErrNoSuch says that a thread, node, statement or execution does not exist.
 	ErrNoSuch = errors.New("no such thing in the graph")
-	// ErrNoGraph says that a trace file holds no whole execution trace.
+	// ErrNoGraph says that a trace file has no whole execution trace.
 	ErrNoGraph = errors.New("the trace has no whole execution trace")
-	// ErrEvaluator says that a value must be computed, and the graph was opened
+	// ErrEvaluator says that a value must be computed, but that the graph was opened
 	// without an evaluator.
 	ErrEvaluator = errors.New("values of the graph are to be computed, and there is no evaluator")
 )
@@ -26,15 +26,15 @@ var (
 // DefaultCache is the memory of decoded labels, in bytes.
 const DefaultCache = 512 << 20
 
-// OpenOptions of a [Graph]. With the zero value, values that were not kept cannot
-// be computed.
+// OpenOptions of a [Graph]. With the zero value, values that were not stored cannot be
+// computed.
 type OpenOptions struct {
 	// Evaluate computes results, as [Options.Evaluate] does.
 	Evaluate Evaluator
-	// Cache bounds the memory of decoded labels in bytes. 0 means [DefaultCache].
+	// Cache limits the memory of decoded labels, in bytes. 0 means [DefaultCache].
 	Cache uint64
-	// Tier1 decodes all labels at once and keeps them, as the graph is after the
-	// first tier of compression. It is for comparisons.
+	// Tier1 decodes all labels at once and keeps them, which is the graph after the first
+	// tier of compression. It is for comparisons.
 	Tier1 bool
 }
 
@@ -58,7 +58,7 @@ type Graph struct {
 	reverse *reverse
 	memo    memo
 	pending []tracefmt.Handle // labels blocks before their tables block
-	// stepping counts the queries under way that step through executions in order.
+	// stepping counts the active queries that step through executions in order.
 	stepping int
 	stepFrom uint64 // the constant, except in tests
 }
@@ -89,20 +89,20 @@ type stretchView struct {
 	time, order uint64
 }
 
-// epochView is where an epoch's labels are.
+// epochView says where an epoch's labels are.
 type epochView struct {
 	parts  []tracefmt.Handle
 	loaded []*loaded
 }
 
-// span is a node's labels of one thread and epoch.
+// span has a node's labels for one thread and epoch.
 type span struct {
 	te     *threadEpoch
 	index  uint32 // in te.spans
 	node   NodeID
 	thread uint32
 	epoch  uint32
-	began  uint64 // executions before
+	began  uint64 // earlier executions
 	n      uint64
 	place  place
 	rec    *record // nil: not in memory
@@ -177,7 +177,7 @@ func (g *Graph) Close() error {
 	return g.file.Close()
 }
 
-// addEpoch takes the tables block of an epoch.
+// addEpoch adds the tables block of an epoch.
 func (g *Graph) addEpoch(payload []byte) error {
 	d := decode(payload)
 	d.stmts = g.stmts
@@ -336,14 +336,14 @@ func (g *Graph) Threads() []Thread {
 	return list
 }
 
-// Counts says how much the graph holds.
+// Counts returns how much the graph contains.
 func (g *Graph) Counts() Counts { return g.counts }
 
-// NumNodes is the number of nodes.
+// NumNodes returns the number of nodes.
 func (g *Graph) NumNodes() int { return len(g.rows) }
 
-// Node returns a node, nil if there is none of that number. It must not be
-// changed.
+// Node returns a node, or nil if there is none with that number. The caller must not
+// change it.
 func (g *Graph) Node(id NodeID) *Node {
 	if t := g.template(id); t != nil {
 		return &t.Node
@@ -361,8 +361,8 @@ func (g *Graph) template(id NodeID) *template {
 	return g.nodes[id]
 }
 
-// Sites lists the places of an instruction. For a call of a hooked function it
-// includes the outside statement.
+// Sites returns the places of an instruction. For a call of a hooked function these
+// include the outside statement.
 func (g *Graph) Sites(pc uint64) []Site {
 	if g.sites == nil {
 		g.sites = map[uint64][]Site{}
@@ -375,7 +375,7 @@ func (g *Graph) Sites(pc uint64) []Site {
 	return g.sites[pc]
 }
 
-// Executions is the number of executions of a node by a thread.
+// Executions returns the number of executions of a node by a thread.
 func (g *Graph) Executions(th event.ThreadID, node NodeID) uint64 {
 	list := g.spans(th, node)
 	if len(list) == 0 {
@@ -392,7 +392,7 @@ func (g *Graph) spans(th event.ThreadID, node NodeID) []*span {
 	return g.threads[th].spans[node]
 }
 
-// find returns the span that holds an execution.
+// find returns the span that contains an execution.
 func (g *Graph) find(th event.ThreadID, node NodeID, k uint64) (*span, error) {
 	list := g.spans(th, node)
 	i := 0
@@ -405,7 +405,7 @@ func (g *Graph) find(th event.ThreadID, node NodeID, k uint64) (*span, error) {
 	return list[i], nil
 }
 
-// Time is the thread's own timestamp of an execution of a node.
+// Time returns the thread's own timestamp of an execution of a node.
 func (g *Graph) Time(th event.ThreadID, node NodeID, k uint64) (uint64, error) {
 	s, err := g.find(th, node, k)
 	if err != nil {
@@ -425,9 +425,8 @@ func (g *Graph) Time(th event.ThreadID, node NodeID, k uint64) (uint64, error) {
 	return f.time(s, k), nil
 }
 
-// Order is the place in the run of a thread's timestamp: the number of executions
-// of nodes by all threads before it. It is 0 for a thread or time that does not
-// exist.
+// Order returns the position in the run of a thread's timestamp: the number of executions
+// of nodes by all threads before it. It is 0 for a thread or time that does not exist.
 func (g *Graph) Order(th event.ThreadID, t uint64) uint64 {
 	if uint64(th) >= uint64(len(g.threads)) || t >= g.threads[th].Times {
 		return 0
@@ -443,8 +442,8 @@ type Sizes struct {
 	Patterns Size // of the groups of values; Orig is counted in Values
 	Values   Size
 	Edges    Size
-	Tables   uint64 // bytes of nodes and of what else leads to the labels, as stored
-	Stored   uint64 // bytes of all in the file
+	Tables   uint64 // stored bytes of nodes and of everything else that leads to the labels
+	Stored   uint64 // bytes of everything in the file
 }
 
 // Sizes returns the sizes of the graph's components. Originally, a timestamp
@@ -485,7 +484,7 @@ func (g *Graph) loadAll() error {
 	return nil
 }
 
-// cache bounds the memory of what is decoded.
+// cache limits the memory of what is decoded.
 type cache struct {
 	limit uint64
 	used  uint64
@@ -493,7 +492,7 @@ type cache struct {
 	clock uint64
 }
 
-// charge counts memory of a record. If there is too much in all, it drops others,
+// charge adds to the memory of a record. If the total is too large, it drops others, the
 // least recently used first, until half is left.
 func (g *Graph) charge(r *record, bytes uint64) {
 	if r.span.rec != r {
@@ -527,7 +526,7 @@ type decoded struct {
 	steps *threadEpoch
 }
 
-// oldest lists what is decoded, except for one record, least recently used first.
+// oldest returns what is decoded, except for one record, the least recently used first.
 func (g *Graph) oldest(but *record) []decoded {
 	var list []decoded
 	for _, r := range g.cache.recs {

@@ -14,7 +14,7 @@ type NodeKind uint8
 const (
 	NodePath   NodeKind = iota // a Ball–Larus path: instructions
 	NodeStart                  // a thread begins with the registers it was given
-	NodeCall                   // a hooked function ran hidden
+	NodeCall                   // a hooked function ran without being recorded
 	NodeSignal                 // a signal's handler is entered or left
 )
 
@@ -27,10 +27,10 @@ func (k NodeKind) String() string {
 	return "kind?"
 }
 
-// Node is a path with its statements, or an outside statement on its own.
+// Node is a path with its statements, or an outside statement.
 type Node struct {
 	Kind   NodeKind
-	Func   uint32      // of a path: index of the function, as package cfg numbers them
+	Func   uint32      // of a path: index of the function, by the numbering of package cfg
 	Blocks []NodeBlock // of a path
 	Stmts  []Stmt
 	Callee uint64 // of a call: the function's address
@@ -45,7 +45,7 @@ type NodeBlock struct {
 
 // Stmt is a statement: an instruction, or what happened outside.
 type Stmt struct {
-	PC     uint64  // of the instruction; of a call its call instruction; else 0
+	PC     uint64  // of the instruction; of a call: the call instruction; otherwise 0
 	Inst   rv.Inst // of a path's statements
 	Block  int     // index into Node.Blocks
 	Valued bool    // its values are recorded; see Graph.Value for those that need no record
@@ -56,7 +56,7 @@ type Instance struct {
 	Thread event.ThreadID
 	Node   NodeID
 	Stmt   uint32 // index into Node.Stmts
-	K      uint64 // executions of the node by the thread before this one
+	K      uint64 // earlier executions of the node by the thread
 }
 
 // Site is a place of an instruction.
@@ -65,7 +65,7 @@ type Site struct {
 	Stmt uint32
 }
 
-// Thread is a thread's size.
+// Thread says how much a thread executed.
 type Thread struct {
 	ID    event.ThreadID
 	Times uint64 // executions of nodes; its timestamps are 0 … Times-1
@@ -86,12 +86,12 @@ const (
 	DepRegister DepKind = iota
 	DepMemory
 	DepControl
-	DepSync // order: an unlock and the next lock, the end of a thread and who joined it
-	// DepExit is not in a graph; package slice finds it: the decision that ended a
-	// loop, for a use after it of what was defined in it.
+	DepSync // order: an unlock and the next lock, the end of a thread and the thread that joined it
+	// DepExit is not in a graph. Package slice finds it: the decision that ended a loop,
+	// for a later use of what was defined in the loop.
 	DepExit
-	// DepPotential neither: a decision that could have led to another write of what
-	// is read.
+	// DepPotential is not in a graph either: a decision that could have led to another
+	// write of what is read.
 	DepPotential
 )
 
@@ -104,7 +104,7 @@ func (k DepKind) String() string {
 	return "kind?"
 }
 
-// Dep is a dependence: To used what From produced, or ran because of it.
+// Dep is a dependence: Used used what From produced, or ran because of it.
 type Dep struct {
 	Kind DepKind
 	Reg  uint8 // of DepRegister: 0–31 integer, 32–63 floating-point

@@ -1,30 +1,30 @@
 package wet
 
-// edge is a dependence between two statements: the instances of the one that
-// is labelled with it, and those of the producer.
+// edge is a dependence between two statements: the instances of the one that has the
+// label, and those of the producer.
 type edge struct {
 	edgeKey
 	kc, kp seq
 }
 
-// edgeKey is a producer, and of an access which bytes come from it.
+// edgeKey is a producer and, for an access, the bytes that come from it.
 type edgeKey struct {
-	from src // 0: nobody
+	from src // 0: none
 	part part16
 }
 
-// slot is a place of a node where what it depends on has to be told: a register
-// that is live in, what an access reads, the decision above some blocks. Each
-// execution has one label in it.
+// slot is a place of a node at which the dependence must be recorded: a register that is
+// live on entry, what an access reads, or the decision about some blocks. Each execution
+// has one label in it.
 type slot struct {
 	last  *edge
 	edges []*edge
-	index map[edgeKey]*edge // once there are many
+	index map[edgeKey]*edge // once there are many edges
 }
 
 const edgeBytes = 160
 
-// slotScan is how many edges are looked through one by one.
+// slotScan is the number of edges up to which they are searched one by one.
 const slotScan = 8
 
 // label adds the label of execution k.
@@ -67,13 +67,13 @@ func (b *Builder) edge(s *slot, key edgeKey) *edge {
 	return e
 }
 
-// column is the values of a kept statement on their own: the first executions
-// of the epoch, as many as full says, then those in ks.
+// column has the values of a kept statement: those of the first full executions of the
+// epoch, then those of the executions in ks.
 //
-// Of a load, sparse says that only values are kept which cannot be found
-// through memory. Those of an anchor, a statement that can be computed, are
-// kept when another path uses them: all of these, or, with sparse, those that
-// would take too long to compute.
+// For a load, sparse says that only those values are stored that cannot be found through
+// memory. The values of an anchor, a statement that can be computed, are stored when
+// another path uses them: all of these or, with sparse, those that would take too long to
+// compute.
 type column struct {
 	values seq
 	ks     seq
@@ -81,28 +81,28 @@ type column struct {
 	sparse bool
 	full   uint64
 	found  uint64 // of a load: executions whose value could be found through memory
-	check  uint64 // when to look whether it should be sparse
+	check  uint64 // when to check whether it should be sparse
 	seen   glance
 }
 
-// glance is how far a column or a group had come when it was looked at last.
+// glance says how far a column or a group was at the last check.
 type glance struct{ values, runs, found uint64 }
 
 // storedValue is what an instance of a store wrote.
 type storedValue struct{ k, value uint64 }
 
-// A column or a group is looked at after so many values for the first time, and
-// then each time that so many more have come.
+// The number of values after which a column or a group is first checked, and after which
+// it is checked again.
 const (
 	firstCheck = 128
 	checkEvery = 512
 )
 
-// group is the values of statements that depend on the same inputs: section
-// 3.2's unique tuples, and the pattern in which they came.
+// group has the values of statements that depend on the same inputs: the unique tuples of
+// section 3.2, and the pattern in which they occurred.
 type group struct {
 	members []int32 // indexes into template.kept
-	pattern bool    // else each member has its own column
+	pattern bool    // otherwise each member has its own column
 	pat     seq
 	uniq    []uint64 // tuples, one after the other
 	table   []uint32 // open addressing: number of the tuple + 1
@@ -118,8 +118,8 @@ func hashValues(h, v uint64) uint64 {
 	return h ^ h>>32
 }
 
-// find returns the number of the tuple that values has for the members, and adds
-// it when it is new.
+// find returns the number of the members' tuple in values, and adds the tuple if it is
+// new.
 func (g *group) find(values []uint64, where []int32) (i uint64, isNew bool) {
 	m := len(g.members)
 	h := uint64(0)
@@ -170,8 +170,8 @@ func (g *group) grow() {
 	}
 }
 
-// outReg is a register as a statement left it that is no ordinary instruction:
-// its values, once they are used.
+// outReg is a register as left by a statement that is not an ordinary instruction, with
+// its values once they are used.
 type outReg struct {
 	reg        uint8
 	ks, values seq
@@ -179,7 +179,7 @@ type outReg struct {
 	used       bool
 }
 
-// use keeps the value of instance k.
+// use stores the value of instance k.
 func (b *Builder) use(o *outReg, k, value uint64) {
 	if o.used && o.last == k {
 		return
@@ -188,7 +188,7 @@ func (b *Builder) use(o *outReg, k, value uint64) {
 	b.mem += o.ks.add(k) + o.values.add(value)
 }
 
-// extra is a dependence besides those in slots: through memory or order.
+// extra is a dependence in addition to those in slots: through memory or order.
 type extra struct {
 	row  uint32 // see rowOf
 	k    uint64
@@ -205,7 +205,7 @@ func rowOf(stmt uint32, kind DepKind) uint32 {
 	return stmt << 1
 }
 
-// kindOf is the kind of the dependences in a list.
+// kindOf returns the kind of the dependences in a list.
 func kindOf(row uint32) DepKind {
 	if row&1 != 0 {
 		return DepSync
@@ -213,8 +213,7 @@ func kindOf(row uint32) DepKind {
 	return DepMemory
 }
 
-// threadNode is a node as one thread executed it: the labels of the open
-// epoch.
+// threadNode is a node as one thread executed it, with the labels of the open epoch.
 type threadNode struct {
 	home   []int32 // by kept statement: its group
 	id     NodeID
@@ -224,9 +223,9 @@ type threadNode struct {
 	began  uint64     // k at the epoch's beginning
 	in     bool       // listed among those used in the epoch
 	slots  []slot     // of accesses that read
-	more   [][7]*slot // by access, once there are any: the second producer of what it reads, the third, …
+	more   [][7]*slot // by access, if there are any: the second producer of what it reads, the third, …
 	groups []group
-	where  [][]int32 // by group: places of the members' values
+	where  [][]int32 // by group: positions of the members' values
 	cols   []column
 	stores [][]storedValue // by access: what stores wrote that would take too long to compute
 	outs   []*outReg
@@ -267,8 +266,8 @@ func (b *Builder) threadNode(t *thread, id NodeID) *threadNode {
 	return n
 }
 
-// reset forgets the labels of an epoch that was written. Which columns are
-// sparse, and which groups are patterns, it keeps.
+// reset clears the labels of an epoch that was written. It keeps which columns are
+// sparse, and which groups are patterns.
 func (n *threadNode) reset() {
 	n.in, n.extras, n.stores = false, nil, nil
 	clear(n.slots)

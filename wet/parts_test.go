@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestShadow: every byte's last writer is the one that a plain table has.
+// TestShadow compares every byte's last writer with a plain table.
 func TestShadow(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 5))
@@ -78,8 +78,8 @@ func compareShadow(t *testing.T, s *shadow, plain map[uint64]cell, addr, size ui
 	}
 }
 
-// TestFrames: decisions in each frame, recursion and long jumps included, are
-// those of a stack of tables.
+// TestFrames compares the decisions in each frame, including recursion and long jumps,
+// with those of a stack of tables.
 func TestFrames(t *testing.T) {
 	type table map[uint32]ref
 	for seed := range uint64(50) {
@@ -154,8 +154,8 @@ func someSequence(rng *rand.Rand) []uint64 {
 	return out
 }
 
-// TestNumbers: a sequence comes out of a part as it was put in, by number, in a
-// walk, and by what it holds, whatever stands beside it.
+// TestNumbers checks that a sequence can be read from a part as it was added, by number,
+// in a walk, and by value, whatever else the part contains.
 func TestNumbers(t *testing.T) {
 	for seed := range uint64(30) {
 		rng := rand.New(rand.NewPCG(seed, 7))
@@ -165,7 +165,7 @@ func TestNumbers(t *testing.T) {
 		var all [][]uint64
 		for range 20 {
 			values := someSequence(rng)
-			if len(all) > 0 && rng.IntN(3) == 0 { // the same, moved
+			if len(all) > 0 && rng.IntN(3) == 0 { // the same, with an offset
 				values = slices.Clone(all[rng.IntN(len(all))])
 				by := rng.Uint64N(100)
 				for i := range values {

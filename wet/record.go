@@ -7,14 +7,13 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// record is a node's labels in memory, each sequence decoded when it is asked
-// for.
+// record has a node's labels in memory. Each sequence is decoded when it is first used.
 type record struct {
 	span   *span
 	tmpl   *template
 	groups []groupView
 	where  []member   // by kept statement
-	slots  []slotView // and after the node's own those of more
+	slots  []slotView // after the node's own slots follow those of more
 	more   []moreView
 	extras []extraView
 	stores []storeView
@@ -23,10 +22,10 @@ type record struct {
 	used   uint64
 }
 
-// member is a kept statement's place in its group.
+// member is a kept statement's position in its group.
 type member struct{ group, index int32 }
 
-// groupView is the values of a group: unique tuples and a pattern, or columns.
+// groupView has the values of a group: unique tuples and a pattern, or columns.
 type groupView struct {
 	pattern *numbers // nil: columns
 	values  []*numbers
@@ -39,27 +38,27 @@ type columnView struct {
 	ks     *numbers
 }
 
-// moreView is a slot for a further producer of what an access reads: not all
-// executions have one.
+// moreView is a slot for a further producer of what an access reads. Not all executions
+// have one.
 type moreView struct {
 	access uint32
-	slot   int // in record.slots
+	slot   int // index into record.slots
 }
 
 type edgeView struct {
 	from src
 	part part16
-	kc   *numbers // nil of the first edge
-	kp   *numbers // nil when from nobody
+	kc   *numbers // nil for the first edge
+	kp   *numbers // nil if there is no producer
 }
 
 type slotView struct {
 	edges []edgeView
-	// Of a slot with several edges, once it is asked for: by execution the edge
-	// and the place in its labels.
+	// Of a slot with several edges, once it is needed: by execution, the edge and the
+	// position in its labels.
 	owner, place []uint32
-	rest         []uint32 // executions of the first edge, once they are asked for
-	flat         *flat    // once Labels was asked
+	rest         []uint32 // executions of the first edge, once they are needed
+	flat         *flat    // set by the first call of Labels
 }
 
 type extraView struct {
@@ -79,7 +78,7 @@ type outView struct {
 	ks, values *numbers
 }
 
-// record brings the labels of a span into memory.
+// record loads the labels of a span into memory.
 func (g *Graph) record(s *span) (*record, error) {
 	g.cache.clock++
 	if s.rec != nil {
@@ -107,7 +106,7 @@ func (g *Graph) record(s *span) (*record, error) {
 	return r, nil
 }
 
-// part brings a labels block of an epoch into memory.
+// part loads a labels block of an epoch into memory.
 func (g *Graph) part(e *epochView, number uint32) (*loaded, error) {
 	if p := e.loaded[number]; p != nil {
 		return p, nil
@@ -161,8 +160,8 @@ func (d *decoder) record(p *loaded, s *span, t *template) *record {
 	return r
 }
 
-// limit bounds a sequence in a node's labels: an execution, of this epoch or one
-// before, has few numbers in each.
+// limit returns the largest length of a sequence in a node's labels. An execution, of
+// this epoch or an earlier one, has few numbers in each.
 func (s *span) limit() uint64 { return 4*(s.began+s.n) + 16 }
 
 func (d *decoder) group(p *loaded, s *span, members int) (g groupView) {
@@ -365,8 +364,8 @@ func (g *Graph) openAll(r *record) error {
 	return nil
 }
 
-// align finds for each execution the edge of a slot that has its label. With
-// some an execution may have none: then edges are counted from 1.
+// align finds for each execution the edge of a slot that has its label. With some, an
+// execution may have none; edges are then counted from 1.
 func (g *Graph) align(r *record, s *slotView, some bool) error {
 	if s.owner != nil || len(s.edges) <= 1 && !some {
 		return nil
@@ -418,8 +417,8 @@ func (g *Graph) label(r *record, slot int, k uint64) (ref, error) {
 	return by, err
 }
 
-// readLabel returns the producer of what an access reads in execution k, and which
-// bytes are its.
+// readLabel returns a producer of what an access reads in execution k, and which bytes it
+// produced.
 func (g *Graph) readLabel(r *record, slot int, k uint64) (ref, part16, error) {
 	e, x, err := g.edgeOf(r, &r.slots[slot], k-r.span.began)
 	if err != nil {
@@ -441,8 +440,8 @@ func (g *Graph) labelOf(r *record, e *edgeView, x uint64) (ref, part16, error) {
 	return ref{e.from, e.kp.get(x)}, e.part, nil
 }
 
-// moreLabel returns a further producer of what an access reads in execution k;
-// nobody when there is none.
+// moreLabel returns a further producer of what an access reads in execution k, or none if
+// there is none.
 func (g *Graph) moreLabel(r *record, m moreView, k uint64) (ref, part16, error) {
 	s := &r.slots[m.slot]
 	x := k - r.span.began

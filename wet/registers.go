@@ -7,24 +7,24 @@ import (
 	"hindsight/tracefmt"
 )
 
-// Who defined a register last follows from the control flow, because the code of
-// each path tells which registers it defines. So the labels of registers are not
-// in the file. For each thread, it holds the control flow, who had defined the
-// registers before the epoch, and which registers outside statements and
-// environment calls set. A reader follows a thread through an epoch once.
+// Which statement last defined a register follows from the control flow, because the code
+// of each path determines which registers it defines. The labels of registers are
+// therefore not in the file. For each thread, the file has the control flow, the
+// statements that had defined the registers before the epoch, and the registers that
+// outside statements and environment calls set. A reader follows a thread through an
+// epoch once.
 
-// regSet is registers that an outside statement or an environment call left
-// defined.
+// regSet has the registers that an outside statement or an environment call left defined.
 type regSet struct {
-	at    uint64 // timestamp of the execution that finds them so
-	regs  uint64 // a bit each
+	at    uint64 // timestamp of the first execution after it
+	regs  uint64 // as bits
 	group ref
 	ran   uint64 // its timestamp
 }
 
 const regSetBytes = 40
 
-// defined notes that the thread's group set a register.
+// defined records that the thread's group set a register.
 func (t *thread) defined(r uint8) (grown uint64) {
 	t.fresh |= 1 << r
 	if n := len(t.sets); n > 0 && t.sets[n-1].at == t.times && t.sets[n-1].group == t.group {
@@ -35,7 +35,7 @@ func (t *thread) defined(r uint8) (grown uint64) {
 	return regSetBytes
 }
 
-// hold notes what the next epoch begins with.
+// hold records the state at the beginning of the next epoch.
 func (t *thread) hold() {
 	for r := range t.regs {
 		t.held[r] = ref{t.regs[r].src, t.regs[r].k}
@@ -84,16 +84,15 @@ func (p *part) thread(t *thread, nodes map[NodeID]uint32, size *sizes) {
 	size.edges.Tier2 += uint64(len(p.records) + p.bytes - before)
 }
 
-// sets writes the registers that outside statements set. The lag of a set is how
-// long ago its statement ran; 0 stands for the next of those that ran in earlier
-// epochs.
+// sets writes the registers that outside statements set. The lag of a set is how long ago
+// its statement ran. 0 stands for the next one of those that ran in earlier epochs.
 func (p *part) sets(t *thread) {
 	var times, regs, lags seq
 	var older []ref
 	at := t.began
 	for _, s := range t.sets {
 		if s.at == t.times {
-			break // the next epoch holds them
+			break // the next epoch has them
 		}
 		times.add(s.at - at)
 		at = s.at
@@ -120,13 +119,13 @@ func (p *part) sets(t *thread) {
 type flow struct {
 	steps   []flowStep // by execution
 	times   []uint32   // node by node: when it was executed
-	first   []uint32   // by node: where it begins in times
+	first   []uint32   // by node: where its part of times begins
 	derived *derived
 	used    uint64
 }
 
-// flowStep is an execution: its node, as an index into threadEpoch.spans, and how
-// often the node was executed in the epoch before.
+// flowStep is an execution: its node, as an index into threadEpoch.spans, and the number
+// of its earlier executions in the epoch.
 type flowStep struct{ span, k uint32 }
 
 func (f *flow) bytes() uint64 {
@@ -137,24 +136,24 @@ func (f *flow) bytes() uint64 {
 	return n
 }
 
-// derived is the labels that follow from the control flow: of registers that are
-// live in, and of what decides about blocks.
+// derived has the labels that follow from the control flow: of registers that are live on
+// entry, and of what decides about blocks.
 type derived struct {
 	labels []uint32 // node by node, slot by slot, execution by execution
-	first  []uint32 // by node: where it begins
-	held   []ref    // by register, and after them others of earlier epochs
+	first  []uint32 // by node: where its labels begin
+	held   []ref    // by register, then further ones of earlier epochs
 	from   []leaver // by node
 
-	// For an execution that calls, when the thread went on in its frame (see
-	// controlWalk.move); when frames of earlier epochs were left; and how many of
-	// this one were open at the end.
+	// For an execution that calls, when the thread continued in its frame (see
+	// controlWalk.move); when frames of earlier epochs were left; and how many of this
+	// epoch were open at its end.
 	back    []uint32
 	outer   []uint32
 	open    int
 	entered []int32 // what happened to frames before its first execution
 }
 
-// leaver is what leads from a label to a statement of a node.
+// leaver leads from a label to a statement of a node.
 type leaver struct {
 	src    src // of statement 0
 	began  uint64
@@ -164,9 +163,9 @@ type leaver struct {
 
 func (v *derived) bytes() uint64 { return 4 * uint64(len(v.labels)+len(v.back)+len(v.outer)) }
 
-// A label that follows is an execution in the epoch, whose code left the
-// register defined or decided, or which then set the register or called, or
-// it is a place among what earlier epochs left.
+// A derived label is an execution in the epoch whose code left the register defined or
+// made the decision, or after which an outside statement set the register, or which
+// called. Or it is an index into what earlier epochs left.
 const (
 	regLeft   = 0 << 30
 	regSetBy  = 1 << 30
@@ -175,7 +174,7 @@ const (
 	regPlace  = 1<<30 - 1
 )
 
-// threadRecord finds what a file holds about a thread apart from its nodes.
+// threadRecord is what a file has about a thread apart from its nodes.
 func (g *Graph) threadRecord(te *threadEpoch) (*loaded, decoder, error) {
 	e := g.epochs[te.epoch]
 	p, err := g.part(e, te.place.part)
@@ -214,7 +213,7 @@ func (g *Graph) flow(te *threadEpoch) (*flow, error) {
 	return f, nil
 }
 
-// flowCode is the code of a thread's control flow in an epoch.
+// flowCode returns the code of a thread's control flow in an epoch.
 func (g *Graph) flowCode(te *threadEpoch) ([]byte, error) {
 	p, d, err := g.threadRecord(te)
 	if err != nil {
@@ -248,13 +247,12 @@ func (te *threadEpoch) decodeFlow(code []byte) (*flow, error) {
 	return f, err
 }
 
-// time is the timestamp of an execution of a node in the epoch.
+// time returns the timestamp of an execution of a node in the epoch.
 func (f *flow) time(s *span, k uint64) uint64 {
 	return s.te.began + uint64(f.times[uint64(f.first[s.index])+k-s.began])
 }
 
-// infer computes the labels of a thread in an epoch that follow from its control
-// flow.
+// infer computes the labels of a thread in an epoch that follow from its control flow.
 func (g *Graph) infer(te *threadEpoch) (*flow, error) {
 	f, err := g.flow(te)
 	if err != nil || f.derived != nil {
@@ -305,7 +303,7 @@ func (g *Graph) infer(te *threadEpoch) (*flow, error) {
 	return f, nil
 }
 
-// leavers are those of the nodes of an epoch.
+// leavers returns the leavers of the nodes of an epoch.
 func (g *Graph) leavers(te *threadEpoch) []leaver {
 	list := make([]leaver, len(te.spans))
 	for i, s := range te.spans {
@@ -321,18 +319,18 @@ type regPlan struct {
 	in, out []uint8
 }
 
-// setView is a regSet as the file has it: at is counted from the epoch's
-// beginning, label is what the registers get.
+// setView is a regSet as in the file: at is counted from the epoch's beginning, and label
+// is the label of the registers.
 type setView struct {
 	at    uint64
 	regs  uint64
 	label uint32
 }
 
-// regWalk follows who defined each register last.
+// regWalk follows which statement last defined each register.
 type regWalk struct {
 	last [64]uint32 // labels
-	sets []setView  // to come
+	sets []setView  // sets that are still to come
 }
 
 func newRegWalk(v *derived, sets []setView) *regWalk {
@@ -356,7 +354,7 @@ func (w *regWalk) enter(x uint64) {
 	}
 }
 
-// follow goes through the epoch in the thread's order.
+// follow walks over the epoch in the thread's order.
 func follow(f *flow, v *derived, plans []regPlan, sets []setView, w *controlWalk) {
 	regs := newRegWalk(v, sets)
 	for x, at := range f.steps {
@@ -374,8 +372,9 @@ func follow(f *flow, v *derived, plans []regPlan, sets []setView, w *controlWalk
 	}
 }
 
-// readThread reads who had defined registers before the epoch, what outside
-// statements set in it, and what does not follow of control dependences.
+// readThread reads the statements that had defined registers before the epoch, what
+// outside statements set in it, and what does not follow from the control flow about
+// control dependences.
 func (g *Graph) readThread(te *threadEpoch) (*derived, []setView, controlView, error) {
 	var ctl controlView
 	p, d, err := g.threadRecord(te)
@@ -443,7 +442,7 @@ func (t *template) follows(slot int) bool {
 	return slot < len(t.liveIn) || slot >= len(t.liveIn)+t.reads && slot < t.slots()
 }
 
-// derivedLabel is label k of a slot that follows.
+// derivedLabel returns label k of a slot whose labels follow from the control flow.
 func (g *Graph) derivedLabel(r *record, slot int, k uint64) (ref, error) {
 	te := r.span.te
 	f := te.flow
@@ -490,7 +489,7 @@ func (g *Graph) derivedBy(f *flow, s *span, t *template, slot int, k uint64) ref
 	return ref{by.src + src(stmt), by.began + uint64(step.k)}
 }
 
-// outs are the registers that the node leaves defined.
+// outs returns the registers that the node leaves defined.
 func (t *template) outs() []uint8 {
 	list := make([]uint8, len(t.liveOuts))
 	for i := range list {
@@ -499,8 +498,8 @@ func (t *template) outs() []uint8 {
 	return list
 }
 
-// derivedEdges finds the edges of a slot that follows from the control flow, for
-// questions about who reads what a statement left.
+// derivedEdges finds the edges of a slot whose labels follow from the control flow, to
+// find the users of what a statement left.
 func (g *Graph) derivedEdges(r *record, slot int) error {
 	s := &r.slots[slot]
 	if s.edges != nil {

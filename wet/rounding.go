@@ -1,9 +1,9 @@
 package wet
 
-// setRounding follows what the statements of a path do to fcsr's rounding mode.
-// Results of floating-point instructions can be computed from their operands only
-// while it is to nearest, which is 0. setRounding is called before the thread's
-// registers are updated for the path.
+// setRounding follows what the statements of a path do to the rounding mode in fcsr.
+// Results of floating-point instructions can only be computed from their operands while
+// the mode is to nearest, which is 0. setRounding is called before the thread's registers
+// are updated for the path.
 func (t *thread) setRounding(p *template, values []uint64) {
 	for s := range p.Stmts {
 		in := p.Stmts[s].Inst
@@ -13,7 +13,7 @@ func (t *thread) setRounding(p *template, values []uint64) {
 	}
 }
 
-// operandValue is what statement s finds in rs1.
+// operandValue returns the value of rs1 for statement s.
 func (t *thread) operandValue(p *template, s int, values []uint64) uint64 {
 	if len(p.info[s].uses) == 0 {
 		return 0

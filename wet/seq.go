@@ -2,7 +2,7 @@ package wet
 
 import "math"
 
-// run is a stretch of an arithmetic sequence: first, first+stride, …
+// run is a part of an arithmetic sequence: first, first+stride, …
 type run struct {
 	first, stride uint64 // modulo 2^64
 	n             uint64
@@ -10,9 +10,9 @@ type run struct {
 
 const runBytes = 24
 
-// seq is a sequence of numbers while an epoch is open: a list of arithmetic
-// runs, each as long as it can be. A regular sequence takes no more memory
-// however long it grows, an irregular one 12 bytes a number at most.
+// seq is a sequence of numbers while an epoch is open: a list of arithmetic runs, each as
+// long as possible. A regular sequence takes no more memory, however long it grows. An
+// irregular one takes at most 12 bytes per number.
 type seq struct {
 	runs []run
 	n    uint64
@@ -48,7 +48,7 @@ func (s *seq) each(f func(v uint64)) {
 	}
 }
 
-// first is the first number, 0 when there is none.
+// first returns the first number, or 0 if there is none.
 func (s *seq) first() uint64 {
 	if len(s.runs) == 0 {
 		return 0

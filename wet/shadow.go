@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// src is a statement of a thread: who produced something. 0 is nobody.
+// src is a statement of a thread that produced something. 0 is none.
 type src uint64
 
 const (
@@ -14,10 +14,10 @@ const (
 	maxNodes = 1<<nodeBits - 2
 )
 
-// A thread takes the remaining bits of a src.
+// The remaining bits of a src are for the thread.
 const _ = uint64(event.MaxThreads-1) << (stmtBits + nodeBits)
 
-// srcOf packs a statement; node is counted from 1, so that 0 stands for nobody.
+// srcOf packs a statement. node is counted from 1, so that 0 means none.
 func srcOf(thread uint32, node NodeID, stmt uint32) src {
 	return src(thread)<<(stmtBits+nodeBits) | src(node+1)<<stmtBits | src(stmt)
 }
@@ -26,14 +26,14 @@ func (s src) thread() uint32 { return uint32(s >> (stmtBits + nodeBits)) }
 func (s src) node() NodeID   { return NodeID(s>>stmtBits&(1<<nodeBits-1)) - 1 }
 func (s src) stmt() uint32   { return uint32(s & (1<<stmtBits - 1)) }
 
-// mark is the instance of a producer, the bytes that its store took, and how
-// many loads lie between the stored value and one that is kept.
+// mark is the instance of a producer, the bytes that its store wrote, and the number of
+// loads between the stored value and one that is kept.
 //
 //	bits 0–47   instance
 //	bits 48–53  depth, farther than maxDepth: the value cannot be found this way
 //	bits 54–55  logarithm of the store's size
-//	bits 56–58  which byte of the store a cell begins with
-//	bit  63     a cell: it is split, and src is its place in the pool
+//	bits 56–58  the byte of the store with which a cell begins
+//	bit  63     the cell is split, and src is its index in the pool
 type mark uint64
 
 const (
@@ -54,23 +54,23 @@ func (m mark) depth() uint8 { return uint8(m>>kBits) & 63 }
 func (m mark) size() uint8  { return 1 << (m >> (kBits + 6) & 3) }
 func (m mark) first() uint8 { return uint8(m>>firstShift) & 7 }
 
-// from is the mark of a cell that begins n bytes after.
+// from returns the mark of a cell that begins n bytes later.
 func (m mark) from(n uint64) mark {
 	const bits = mark(7) << firstShift
 	return m&^bits | (m+mark(n&7)<<firstShift)&bits
 }
 
-// part says which bytes of what a load reads come from a store, as a mask, and
-// how much farther they are in the store, counted from -7. It is 0 when all
-// do from the store's beginning.
+// part says which bytes of what a load reads come from a store, as a mask, and how much
+// farther they are in the store, counted from -7. It is 0 if all bytes come from the
+// store's beginning.
 //
 //	bits 0–3   7 and how much farther
-//	bits 4–11  a bit each byte of the load
+//	bits 4–11  one bit for each byte of the load
 type part16 uint16
 
 const maxPart = 1<<12 - 1
 
-// take is what a load has of a store's value.
+// take returns the part of a store's value that a load uses.
 func (p part16) take(v uint64) uint64 {
 	if far := int(p&15) - 7; far >= 0 {
 		v >>= 8 * far
@@ -86,7 +86,7 @@ func (p part16) take(v uint64) uint64 {
 	return v & mask
 }
 
-// cell says who wrote the bytes of a granule last.
+// cell says which instance last wrote the bytes of a granule.
 type cell struct {
 	src  src
 	mark mark
@@ -94,7 +94,7 @@ type cell struct {
 
 func (c cell) same(d cell) bool { return c.src == d.src && c.mark.k() == d.mark.k() }
 
-// A granule is 4 bytes: most stores write at least that. A granule that was
+// A granule has 4 bytes, because most stores write at least that. A granule that was
 // written in parts has a cell for each byte, in a pool.
 const (
 	granule   = 4
@@ -105,7 +105,7 @@ const (
 
 type shadowPage [pageCells]cell
 
-// shadow is who wrote each byte of memory last.
+// shadow has the last writer of each byte of memory.
 type shadow struct {
 	pages map[uint64]*shadowPage
 	tags  [pageCache]uint64 // number of the page + 1
@@ -116,8 +116,8 @@ type shadow struct {
 
 func newShadow() *shadow { return &shadow{pages: map[uint64]*shadowPage{}} }
 
-// page returns the page of an address; nil when it was never written and make is
-// not set.
+// page returns the page of an address. It returns nil if the page was never written and
+// create is not set.
 func (s *shadow) page(addr uint64, create bool) *shadowPage {
 	n := addr >> pageShift
 	i := n % pageCache
@@ -138,7 +138,7 @@ func (s *shadow) page(addr uint64, create bool) *shadowPage {
 
 func at(addr uint64) uint64 { return addr >> 2 & (pageCells - 1) }
 
-// write notes that the bytes were written.
+// write records that the bytes were written.
 func (s *shadow) write(addr, size uint64, by cell) {
 	for size > 0 {
 		c := &s.page(addr, true)[at(addr)]
@@ -181,7 +181,7 @@ func (s *shadow) split(c *cell) *[granule]cell {
 	return &s.pool[i]
 }
 
-// forget notes that nobody wrote the bytes.
+// forget records that the bytes have no writer.
 func (s *shadow) forget(addr, size uint64) {
 	if size>>pageShift > uint64(len(s.pages)) { // a large part of the address space
 		first, last := addr>>pageShift+1, (addr+size)>>pageShift // whole pages: up to last
@@ -208,8 +208,8 @@ func (s *shadow) forget(addr, size uint64) {
 	}
 }
 
-// move notes that n bytes are at another place now, which does not overlap the old one.
-// Addresses and n are multiples of a granule. Nobody wrote what is at the old place.
+// move records that n bytes moved to another place, which does not overlap the old one.
+// Addresses and n are multiples of a granule. The bytes at the old place have no writer.
 func (s *shadow) move(from, to, n uint64) {
 	s.forget(to, n)
 	for old := from; old < from+n; old += granule {
@@ -245,7 +245,7 @@ func (s *shadow) drop(n uint64) {
 	delete(s.pages, n)
 }
 
-// producers are the distinct ones of what a load reads.
+// producers are the distinct producers of what a load reads.
 type producers struct {
 	n     int
 	cells [8]cell
@@ -294,7 +294,7 @@ func (p *producers) note(c cell, at, n uint64) {
 	p.n++
 }
 
-// depth is the number of steps to find what is read; found says whether that is
+// depth returns the number of steps to find what is read. found says whether that is
 // possible. Several producers count more, because their steps multiply.
 func (p *producers) depth() (depth uint8, found bool) {
 	if !p.whole {
@@ -306,7 +306,7 @@ func (p *producers) depth() (depth uint8, found bool) {
 	return depth + 2*uint8(bits.Len(uint(p.n-1))), depth < unknown
 }
 
-// scan calls f with the producers of a range. Equal neighbours come once.
+// scan calls f with the producers of a range. Equal neighbours are joined.
 func (s *shadow) scan(addr, size uint64, f func(cell)) {
 	var last cell
 	tell := func(c cell) {

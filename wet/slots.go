@@ -10,14 +10,14 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Input is one dependence of a statement, as its node's code tells it: on a
-// statement of the same execution, or through a slot, which has a label for each
-// execution. Statements share slots: those of a block share its control
-// dependence, and those that use a register share the register.
+// Input is one dependence of a statement, according to its node's code: on a statement of
+// the same execution, or through a slot, which has a label for each execution. Statements
+// share slots: those of a block share its control dependence, and those that use a
+// register share the register.
 type Input struct {
 	Kind DepKind
 	Reg  uint8 // of DepRegister
-	Stmt int32 // a statement of the node; below 0: none, see Slot
+	Stmt int32 // a statement of the node, or negative: none, see Slot
 	Slot int32
 }
 
@@ -29,8 +29,8 @@ type Reader struct {
 	K      uint64
 }
 
-// Inputs are what a statement depends on, as far as the code tells: [Graph.Deps]
-// without the labels. They are the same each time.
+// Inputs returns what a statement depends on, according to the code: [Graph.Deps] without
+// the labels. The result is the same each time.
 func (g *Graph) Inputs(n NodeID, stmt uint32) []Input {
 	t := g.template(n)
 	var list []Input
@@ -67,14 +67,14 @@ func (g *Graph) Inputs(n NodeID, stmt uint32) []Input {
 	return list
 }
 
-// takesBytes reports whether a statement may depend on any number of bytes:
-// environment calls and outside statements do. What they read is in a list, and
-// so is what orders them. Each list has a slot, after the slots with labels.
+// takesBytes reports whether a statement may depend on any number of bytes, as
+// environment calls and outside statements do. What they read, and what orders them, is
+// in lists. Each list has a slot, after the slots with labels.
 func (t *template) takesBytes(stmt uint32) bool {
 	return t.Kind != NodePath || t.Stmts[stmt].Inst.Op == rv.OpECALL
 }
 
-// memorySlot is the slot of a statement's memory dependences.
+// memorySlot returns the slot of a statement's memory dependences.
 func (t *template) memorySlot(stmt uint32) (int32, bool) {
 	if a := t.info[stmt].access; a != none && t.accesses[a].read {
 		return t.accesses[a].slot, true
@@ -82,7 +82,7 @@ func (t *template) memorySlot(stmt uint32) (int32, bool) {
 	return t.listSlot(rowOf(stmt, DepMemory))
 }
 
-// listSlot is the slot of a list.
+// listSlot returns the slot of a list.
 func (t *template) listSlot(row uint32) (int32, bool) {
 	if !t.takesBytes(row >> 1) {
 		return 0, false
@@ -96,7 +96,7 @@ func (t *template) listSlot(row uint32) (int32, bool) {
 	return slot, true
 }
 
-// Slots is the number of slots of a node.
+// Slots returns the number of slots of a node.
 func (g *Graph) Slots(n NodeID) int {
 	t := g.template(n)
 	slots := t.slots()
@@ -108,8 +108,8 @@ func (g *Graph) Slots(n NodeID) int {
 	return slots
 }
 
-// slotRow is the list whose dependences a slot has, if it has one; false of
-// another slot.
+// slotRow returns the list whose dependences a slot has. ok is false if the slot has no
+// list.
 func (t *template) slotRow(slot int32) (uint32, bool) {
 	switch {
 	case int(slot) < len(t.liveIn):
@@ -134,10 +134,10 @@ func (t *template) slotRow(slot int32) (uint32, bool) {
 	return 0, false
 }
 
-// Labels calls tell with the instances that execution k of a node depends on
-// through the slots. A slot has at most one instance, or several for bytes that
-// were written separately. The first argument of tell is an index into slots. An
-// error of tell ends the calls.
+// Labels calls tell with the instances that execution k of a node depends on through the
+// slots. A slot has at most one instance, or several for bytes that were written
+// separately. The first argument of tell is an index into slots. If tell returns an
+// error, the calls end.
 func (g *Graph) Labels(th event.ThreadID, n NodeID, k uint64, slots []int32, tell func(i int, from Instance) error) error {
 	s, err := g.find(th, n, k)
 	if err != nil {
@@ -170,7 +170,7 @@ func (g *Graph) Labels(th event.ThreadID, n NodeID, k uint64, slots []int32, tel
 	return nil
 }
 
-// lists tells the labels of a slot that has some in a list.
+// lists calls tell for the labels of a slot that are in a list.
 func (g *Graph) lists(r *record, slot int32, k uint64, i int, tell func(i int, from Instance) error) error {
 	t := r.tmpl
 	var all []Instance
@@ -208,7 +208,7 @@ func (g *Graph) lists(r *record, slot int32, k uint64, i int, tell func(i int, f
 	}
 	add(r)
 	if t.takesBytes(row >> 1) {
-		for _, later := range g.spans(event.ThreadID(r.span.thread), r.span.node) { // a call that blocks is told of in later epochs too
+		for _, later := range g.spans(event.ThreadID(r.span.thread), r.span.node) { // later epochs have labels of a call that blocks, too
 			if later.epoch > r.span.epoch {
 				x, err := g.record(later)
 				if err != nil {
@@ -226,22 +226,21 @@ func (g *Graph) lists(r *record, slot int32, k uint64, i int, tell func(i int, f
 	return nil
 }
 
-// flat is the labels of a slot laid out by execution: each the number of an
-// edge, and in the low bits the producer's instance. Most fit into 32 bits.
+// flat has the labels of a slot by execution: each is the number of an edge and, in the
+// low bits, the producer's instance. Most fit into 32 bits.
 type flat struct {
 	shift  uint8
 	narrow []uint32
-	wide   []uint64 // when 32 bits are too few; neither: 64 are too few
+	wide   []uint64 // used if 32 bits are too few; if both are nil, 64 are too few
 }
 
-// A label takes so many bits for the instance until all are known.
+// The number of bits for the instance until all labels are known.
 const (
 	flatBits = 44
 	maxFlat  = 1<<flatBits - 1
 )
 
-// flatLabel is label for callers that ask for many. It takes one access to
-// memory.
+// flatLabel is label for callers that need many. It takes one access to memory.
 func (g *Graph) flatLabel(r *record, slot int, k uint64) (ref, error) {
 	if r.tmpl.follows(slot) {
 		return g.derivedLabel(r, slot, k)
@@ -276,7 +275,7 @@ func (g *Graph) flatLabel(r *record, slot int, k uint64) (ref, error) {
 	return by, nil
 }
 
-// pack makes labels as small as they can be; nil ones did not fit.
+// pack makes labels as small as possible. It returns nil if they do not fit.
 func pack(labels []uint64, edges int) *flat {
 	greatest := uint64(0)
 	for _, v := range labels {
@@ -293,7 +292,7 @@ func pack(labels []uint64, edges int) *flat {
 	return &flat{shift: uint8(shift), narrow: narrow}
 }
 
-// flatten lays out the labels of a slot; nil when they do not fit.
+// flatten lays out the labels of a slot. It returns nil if they do not fit.
 func (g *Graph) flatten(r *record, s *slotView) ([]uint64, error) {
 	n := r.span.n
 	const nobody = ^uint64(0)
@@ -341,7 +340,7 @@ func (g *Graph) flatten(r *record, s *slotView) ([]uint64, error) {
 	return g.flattenRest(r, s, flat, nobody)
 }
 
-// flattenRest lays out the first edge, which has the executions that are left.
+// flattenRest lays out the first edge, which has the remaining executions.
 func (g *Graph) flattenRest(r *record, s *slotView, flat []uint64, nobody uint64) ([]uint64, error) {
 	e := &s.edges[0]
 	closing, err := g.briefly(r, e.kp)
@@ -378,8 +377,8 @@ func (g *Graph) flattenRest(r *record, s *slotView, flat []uint64, nobody uint64
 	return flat, nil
 }
 
-// briefly decodes sequences, which may be nil, for one walk over them. The
-// function that it returns releases those that were not decoded before.
+// briefly decodes sequences, which may be nil, for one walk over them. The returned
+// function releases those that were not decoded before.
 func (g *Graph) briefly(r *record, list ...*numbers) (closing func(), err error) {
 	var opened []*numbers
 	for _, x := range list {
@@ -400,8 +399,8 @@ func (g *Graph) briefly(r *record, list ...*numbers) (closing func(), err error)
 	}, nil
 }
 
-// HasReaders reports whether anything outside its execution depends on any
-// instance of a statement: whether [Graph.Readers] ever returns something.
+// HasReaders reports whether anything outside its execution depends on any instance of a
+// statement, so that [Graph.Readers] may return something.
 func (g *Graph) HasReaders(th event.ThreadID, n NodeID, stmt uint32) (bool, error) {
 	if err := g.index(); err != nil {
 		return false, err

@@ -6,18 +6,18 @@ import (
 	"sort"
 )
 
-// A sequence of many runs that does not ascend is searched with an index of the
-// bounds of its runs.
+// A sequence of many runs that does not ascend is searched with an index of the bounds of
+// its runs.
 
-// scanRuns are looked through one by one.
+// scanRuns is the number of runs that are searched one by one.
 const scanRuns = 16
 
-// runIndex orders runs by their least number.
+// runIndex orders runs by their smallest number.
 type runIndex struct {
 	order  []uint32
 	low    []uint64
-	reach  []uint64 // reach[i]: the greatest number of the runs up to order[i]
-	starts []uint64 // of each run, the numbers before it
+	reach  []uint64 // reach[i]: the greatest number in the runs up to order[i]
+	starts []uint64 // for each run, the count of numbers before it
 }
 
 const runIndexBytes = 28
@@ -46,7 +46,7 @@ func indexRuns(runs []run) *runIndex {
 	return x
 }
 
-// bounds are the least and the greatest number of a run.
+// bounds returns the smallest and the greatest number of a run.
 func (r *run) bounds() (low, high uint64) {
 	if int64(r.stride) < 0 {
 		return r.last(), r.first
@@ -54,8 +54,8 @@ func (r *run) bounds() (low, high uint64) {
 	return r.first, r.last()
 }
 
-// each calls f with the places of v in a run whose numbers begin at place at;
-// false when f said so.
+// each calls f with the places of v in a run whose numbers begin at place at. It returns
+// false if f did.
 func (r *run) each(v, at uint64, f func(i uint64) bool) bool {
 	d := v - r.first
 	switch {

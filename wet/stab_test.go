@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestFind: the places of a number in a sequence of runs are all places where it
-// is, in whatever order the runs are.
+// TestFind checks that find returns all places of a number in a sequence of runs, in
+// whatever order the runs are.
 func TestFind(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 20))
 	found := 0

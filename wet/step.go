@@ -7,29 +7,27 @@ import (
 	"hindsight/wet/stream"
 )
 
-// A query that steps through executions in order, forward or back, reads the
-// sequences of its statements by cursors of package stream (section 4). Then
-// memory holds the compressed stream of a long sequence, its checkpoints and the
-// two tables of a cursor, and not the numbers. A slice, which goes anywhere,
-// decodes sequences whole.
+// A query that steps through executions in order, forward or backward, reads the
+// sequences of its statements by cursors of package stream (section 4). Memory then has
+// the compressed stream of a long sequence, its checkpoints and the two tables of a
+// cursor, and not the numbers. A slice, which goes anywhere, decodes sequences whole.
 
 const (
-	// stepFrom is the length from which a sequence is read by a cursor.
+	// stepFrom is the length from which on a sequence is read by a cursor.
 	stepFrom = 1 << 12
-	// A sequence is decoded after all when no query steps through it: the way
-	// through it was more than restless times its length, and far for each number
-	// that was asked for.
+	// A sequence is decoded after all if no query steps through it: if the distance moved
+	// exceeds restless times its length, and is far for each number that was read.
 	restless = 4
 	far      = 16
-	// nearby is how far a search steps before it looks at checkpoints.
+	// nearby is how far a search steps before it uses checkpoints.
 	nearby = 64
-	// maxStepEdges bounds the edges of a slot that are searched for a label one after
-	// the other.
+	// maxStepEdges limits the edges of a slot that are searched for a label one after the
+	// other.
 	maxStepEdges = 8
 )
 
-// Stepping tells the graph that the next questions go through executions in
-// order, or that this is over. Calls may be nested.
+// Stepping announces that the next queries go through executions in order, or that this
+// is over. Calls may be nested.
 func (g *Graph) Stepping(on bool) {
 	if on {
 		g.stepping++
@@ -46,10 +44,10 @@ type stepper struct {
 	pace
 }
 
-// pace is how a sequence was read so far.
+// pace says how a sequence was read so far.
 type pace struct {
 	asked uint64
-	way   uint64 // from number to number, in positions
+	way   uint64 // total distance from number to number, in positions
 }
 
 func (p *pace) moved(from, to uint64) {
@@ -57,7 +55,7 @@ func (p *pace) moved(from, to uint64) {
 	p.way += max(from, to) - min(from, to)
 }
 
-// wanders reports whether the numbers of a sequence were asked for in no order.
+// wanders reports whether the numbers of a sequence were read in random order.
 func (p *pace) wanders(length uint64) bool { return p.way > restless*length && p.way > far*p.asked }
 
 // decodeStream reads a stream of the part, which has n values.
@@ -72,8 +70,7 @@ func (p *loaded) decodeStream(i uint32, n uint64) (*stream.Stream, error) {
 	return s, nil
 }
 
-// openStep opens a sequence for a query that steps, and returns the memory that
-// it took.
+// openStep opens a sequence for a query that steps, and returns its memory.
 func (x *numbers) openStep() (bytes uint64, err error) {
 	s, err := x.part.decodeStream(x.at, x.n)
 	if err != nil {
@@ -100,8 +97,8 @@ func (w *stepper) get(i uint64) uint64 {
 	return v + w.base
 }
 
-// search returns the place of the first number that is not below v in a
-// sequence that ascends, its length when there is none.
+// search returns the position of the first number that is not below v in an ascending
+// sequence, or its length if there is none.
 func (w *stepper) search(v uint64) uint64 {
 	if v < w.base {
 		return 0
@@ -123,8 +120,7 @@ func (w *stepper) searchFar(v uint64) uint64 {
 	return w.c.Pos()
 }
 
-// searchBack is search for one that is before the cursor, or that it has just
-// stepped over.
+// searchBack is search for a number before the cursor, or just stepped over.
 func (w *stepper) searchBack(v uint64, over bool) uint64 {
 	if over {
 		w.c.Prev()
@@ -151,8 +147,8 @@ func (w *stepper) whole() []uint64 {
 	return raw
 }
 
-// edgeOf finds the edge of a slot that has the label of execution x, counted
-// from the record's first one, and the label's place in it.
+// edgeOf returns the edge of a slot that has the label of execution x, counted from the
+// record's first one, and the position of the label in the edge.
 func (g *Graph) edgeOf(r *record, s *slotView, x uint64) (*edgeView, uint64, error) {
 	if len(s.edges) == 1 {
 		return &s.edges[0], x, nil

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestStepping reads long sequences by cursors, in order, backward and anywhere,
-// and searches them, against the same sequences decoded whole.
+// TestStepping reads long sequences by cursors, in order, backward and anywhere, searches
+// them, and compares the results with those of sequences decoded whole.
 func TestStepping(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	kinds := map[string]func(i int, last uint64) uint64{

@@ -13,10 +13,9 @@ import (
 	"hindsight/wet"
 )
 
-// TestSteppingQueries asks for the control flow, and for the times, values and
-// addresses of every statement in order, forward and back, of a graph that reads
-// long sequences by cursors, and holds the answers against those of one that
-// decodes them whole.
+// TestSteppingQueries asks for the control flow, and for the times, values and addresses
+// of every statement in order, forward and backward, of a graph that reads long sequences
+// by cursors. It compares the answers with those of a graph that decodes them whole.
 func TestSteppingQueries(t *testing.T) {
 	for _, budget := range []uint64{1 << 30, 256 << 10} {
 		t.Run(fmt.Sprintf("budget=%d", budget), func(t *testing.T) { steppingQueries(t, budget) })
@@ -69,7 +68,7 @@ func openGraph(t *testing.T, file []byte) *wet.Graph {
 	return g
 }
 
-// sameFlow walks along a thread forward, back, and a little from many places.
+// sameFlow walks along a thread forward, backward, and a little from many places.
 func sameFlow(t *testing.T, whole, steps *wet.Graph, th wet.Thread) {
 	t.Helper()
 	same := func(begin uint64, limit int, walk func(g *wet.Graph) iter.Seq2[wet.Execution, error]) {
@@ -109,10 +108,10 @@ func sameFlow(t *testing.T, whole, steps *wet.Graph, th wet.Thread) {
 	}
 }
 
-// TestSteppingMemory: a query that steps through a run holds the compressed lists
-// and no decoded ones. For a run that is sixteen times as long, live memory grows
-// by some bits for each execution, where lists that are decoded whole take 12 bytes
-// for the control flow alone.
+// TestSteppingMemory: a query that steps through a run holds the compressed lists and no
+// decoded ones. For a run that is sixteen times as long, live memory grows by some bits
+// for each execution, where lists that are decoded whole take 12 bytes for the control
+// flow alone.
 func TestSteppingMemory(t *testing.T) {
 	queries := map[string]func(g *wet.Graph) iter.Seq[error]{
 		"cf":          func(g *wet.Graph) iter.Seq[error] { return walked(g.Forward(0, 0)) },
@@ -154,7 +153,7 @@ func TestSteppingMemory(t *testing.T) {
 	}
 }
 
-// live is the bytes of live memory.
+// live returns the bytes of live memory.
 func live() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -172,8 +171,8 @@ func walked(list iter.Seq2[wet.Execution, error]) iter.Seq[error] {
 	}
 }
 
-// asked asks for the times and the values, or the addresses, of the node that was
-// executed most often, execution by execution.
+// asked asks for the times and the values, or the addresses, of the most frequently
+// executed node, execution by execution.
 func asked(g *wet.Graph, addrs bool) iter.Seq[error] {
 	node := wet.NodeID(0)
 	for n := range g.NumNodes() {

@@ -10,7 +10,7 @@ import (
 // maxPathStmts is the number of statements at which a path is cut.
 const maxPathStmts = 1 << 12
 
-// none is the index of nothing.
+// none is not an index.
 const none = -1
 
 // code is a basic block's code.
@@ -18,7 +18,7 @@ type code struct {
 	pc    uint64
 	raw   []byte
 	insts []rv.Inst
-	end   event.End // EndAtomic returns the last instruction's access a place in the values
+	end   event.End // EndAtomic: the values also have the address of the last instruction's access
 }
 
 // decode reads the instructions of raw.
@@ -32,7 +32,7 @@ func decodeCode(raw []byte) (insts []rv.Inst, ok bool) {
 		if n == 4 {
 			word |= uint32(raw[2])<<16 | uint32(raw[3])<<24
 		}
-		i, _ := rv.Decode(word) // an illegal one is a statement too
+		i, _ := rv.Decode(word) // an illegal instruction is a statement too
 		i.Len = uint8(n)
 		insts = append(insts, i)
 		raw = raw[n:]
@@ -40,30 +40,30 @@ func decodeCode(raw []byte) (insts []rv.Inst, ok bool) {
 	return insts, len(raw) == 0
 }
 
-// flavour is what a file says about how its values were kept.
+// flavour says how the values in a file were stored.
 type flavour struct {
-	ops [(rv.NumOps + 63) / 64]uint64 // operations whose results are computed and not kept
+	ops [(rv.NumOps + 63) / 64]uint64 // operations whose results are computed and not stored
 }
 
 func (f *flavour) has(op rv.Op) bool { return op < rv.NumOps && f.ops[op/64]>>(op%64)&1 != 0 }
 
-// source is how a statement finds its result.
+// source says how the result of a statement is found.
 type source uint8
 
 const (
-	sourceNone    source = iota // it has none
-	sourceStatic                // the code tells
+	sourceNone    source = iota // there is none
+	sourceStatic                // from the code
 	sourceDerived               // from its operands
-	sourceKept                  // it is kept, or found through memory
+	sourceKept                  // it is stored, or found through memory
 )
 
-// origin says where a path finds something: in itself, at an index from 0 whose
-// meaning its user tells, or in a slot, from before the path.
+// origin says where a path finds something: at an index from 0 in itself, whose meaning
+// depends on the use, or in a slot, from before the path.
 type origin int32
 
 func fromSlot(slot int32) origin { return origin(^slot) }
 
-// slot returns the number of the slot; not ok for what is in the path.
+// slot returns the number of the slot. ok is false for an origin in the path.
 func (o origin) slot() (slot int32, ok bool) { return int32(^o), o < 0 }
 
 // operand is a register that a statement uses.
@@ -73,7 +73,7 @@ type operand struct {
 	from origin // statement of the path, or slot of a register that is live in
 }
 
-// stmtInfo is what a path knows of a statement beyond the public part.
+// stmtInfo is what a path knows about a statement beyond the public part.
 type stmtInfo struct {
 	uses   []operand
 	source source
@@ -94,40 +94,41 @@ type access struct {
 	addrVal  int32    // otherwise into the values
 	slot     int32    // of what it reads
 	kept     int32    // of a load: index into template.kept, or none
-	data     int32    // of a plain store: the index of its data operand among the statement's uses, or none (x0)
+	data     int32    // of a plain store: index of its data operand among the statement's uses, or none (x0)
 	dataFrom []origin // what that operand is computed from, as in template.anchors
 }
 
 // liveOut is a register that a path leaves defined.
 type liveOut struct {
 	reg    uint8
-	val    int32 // index of its value, or none: static
+	val    int32 // index of its value, or none if it is static
 	static uint64
 	stmt   uint32
 	kept   int32    // index into template.kept, or none
 	roots  []origin // what its value is computed from, as in template.anchors
 }
 
-// template is what the code of a node tells. Recorder and reader build it alike.
+// template is what the code of a node determines. Recorder and reader build it in the
+// same way.
 type template struct {
 	Node
 	mode
 	info     []stmtInfo
 	liveIn   []uint8 // registers by slot
 	accesses []access
-	reads    int       // slots of those that read: they follow the live registers
-	ctl      []origin  // by block: the block of the path that decides, or slot for control
+	reads    int       // slots of accesses that read, which follow the live registers
+	ctl      []origin  // by block: the block of the path that decides, or a control slot
 	ctlSlots int       // they follow the reads
 	end      event.End // of a path
 	liveOuts []liveOut
-	inMask   uint64 // registers that are live in, and those that are left defined
+	inMask   uint64 // registers that are live on entry, and those that are left defined
 	outMask  uint64
 	leaves   [64]uint32 // by register that is left defined: the statement
-	kept     []int32    // statements whose values are kept
-	anchors  [][]origin // by kept: of a statement that could be computed too, what it is computed from: values in kept, and slots of live registers
+	kept     []int32    // statements whose values are stored
+	anchors  [][]origin // by kept: for a statement that could also be computed, what it is computed from: values in kept, and slots of live registers
 	groups   [][]int32  // indexes into kept
-	values   int        // an execution's entries in event.Batch.Values
-	plain    int        // and in event.Batch.Addrs
+	values   int        // an execution's number of entries in event.Batch.Values
+	plain    int        // an execution's number of entries in event.Batch.Addrs
 	valued   int        // statements with values
 	rounding bool       // it changes the rounding mode
 	cones    [][]int32  // see cone
@@ -136,14 +137,14 @@ type template struct {
 
 func (t *template) slots() int { return len(t.liveIn) + t.reads + t.ctlSlots }
 
-// readSlot numbers the slots of accesses that read among themselves, ctlSlot those
-// for control among all.
+// readSlot numbers the slots of accesses that read, and ctlSlot the control slots among
+// all slots.
 func (t *template) readSlot(a *access) int { return int(a.slot) - len(t.liveIn) }
 
 func (t *template) ctlSlot(i int32) int { return len(t.liveIn) + t.reads + int(i) }
 
-// newPath builds the template of a path. ctl says what decides about each
-// block, as in template.
+// newPath builds the template of a path. ctl says what decides about each block, as in
+// template.
 func newPath(fn uint32, blocks []code, ctl []origin, m mode, f *flavour) *template {
 	t := &template{Node: Node{Kind: NodePath, Func: fn}, mode: m, ctl: ctl, end: blocks[len(blocks)-1].end}
 	for _, c := range ctl {
@@ -180,8 +181,8 @@ func (t *template) addStmts(blocks []code) {
 	}
 }
 
-// addAccess gives a statement its access. An atomic access has its address
-// among the values.
+// addAccess adds the access of a statement. An atomic access has its address among the
+// values.
 func (t *template) addAccess(s int, in rv.Inst, atomic bool) {
 	t.info[s].access = none
 	kind, size, plain := in.Mem()
@@ -232,7 +233,7 @@ func (t *template) addValue(s int, in rv.Inst) {
 type pathBuilder struct {
 	t      *template
 	last   [64]int32  // statement that defined a register last
-	slot   [64]int32  // of a register that is live in
+	slot   [64]int32  // of a register that is live on entry
 	inputs [][]origin // by statement: inputs of the node that it depends on: input statements, and slots of live registers
 	roots  [][]origin // by statement: what its value is computed from, as in template.anchors
 }
@@ -245,9 +246,9 @@ func builderOf(t *template) *pathBuilder {
 	return b
 }
 
-// mode is what a path's code does not tell.
+// mode is what is not determined by a path's code.
 type mode struct {
-	strict bool  // the rounding mode of fcsr may be other than to nearest
+	strict bool  // the rounding mode in fcsr may be other than to nearest
 	args   uint8 // of a path that ends with an environment call: bit n: it takes a0+n
 }
 
@@ -258,8 +259,7 @@ const (
 	callNumber = 17
 )
 
-// classify finds where a statement's operands come from, and how its result is
-// found.
+// classify finds where a statement's operands come from, and how its result is found.
 func (b *pathBuilder) classify(s int, f *flavour) {
 	t := b.t
 	in, info := t.Stmts[s].Inst, &t.info[s]
@@ -282,7 +282,7 @@ func (b *pathBuilder) classify(s int, f *flavour) {
 	_, _, mem := in.Mem()
 	switch {
 	case info.access != none && t.accesses[info.access].sc:
-		info.source = sourceKept // even if no register takes it: whether it stored
+		info.source = sourceKept // even if it has no destination register, because it must be known whether it stored
 		b.inputs[s] = []origin{origin(s)}
 	case !defines:
 		info.source = sourceNone
@@ -293,8 +293,8 @@ func (b *pathBuilder) classify(s int, f *flavour) {
 		b.inputs[s] = above(info, b.inputs)
 	default:
 		info.source = sourceKept
-		// What is read inside the node is a separate input. Without an
-		// evaluator, what is computed depends on inputs all the same.
+		// What is read inside the node is a separate input. Without an evaluator,
+		// computed values depend on inputs all the same.
 		if !mem && !in.Atomic() && len(info.uses) > 0 {
 			b.inputs[s] = above(info, b.inputs)
 		} else {
@@ -324,11 +324,11 @@ func (b *pathBuilder) use(s int, r, pos uint8) {
 	info.uses = append(info.uses, operand{r, pos, from})
 }
 
-// finish chooses what is kept and numbers what there is.
+// finish chooses what is stored, and numbers the slots and values.
 func (b *pathBuilder) finish() {
 	t := b.t
-	// A register that the path computes from registers that came in may be kept, so
-	// that finding its value does not take a chain of paths.
+	// A register that the path computes from live registers may be stored, so that
+	// finding its value does not take a chain of paths.
 	anchor := make([]bool, len(t.info))
 	for _, s := range b.last {
 		if s != none && t.info[s].source == sourceDerived && slices.ContainsFunc(b.inputs[s], func(x origin) bool { return x < 0 }) {
@@ -362,12 +362,12 @@ func (b *pathBuilder) finish() {
 	for _, r := range t.liveIn {
 		t.inMask |= 1 << r
 	}
-	t.deps += len(t.Stmts) // one for control each
+	t.deps += len(t.Stmts) // one control dependence for each
 	b.group()
 }
 
-// above joins what list has of the operands of a statement, sorted, each once.
-// Those that come in stand for themselves.
+// above joins the lists of a statement's operands, sorted and without duplicates.
+// Operands from before the path stand for themselves.
 func above(info *stmtInfo, list [][]origin) (all []origin) {
 	for _, u := range info.uses {
 		if _, comesIn := u.from.slot(); comesIn {
@@ -404,10 +404,9 @@ func (b *pathBuilder) finishAccess(a *access) {
 	}
 }
 
-// group divides the kept statements as section 3.2 says: those that depend on
-// the same inputs go together; a group whose inputs are a proper subset of
-// another's joins it; an input that is read inside the node joins one of the
-// groups that depend on it.
+// group divides the stored statements as section 3.2 says. Statements that depend on the
+// same inputs go together. A group whose inputs are a proper subset of another's joins
+// it. An input that is read inside the node joins one of the groups that depend on it.
 func (b *pathBuilder) group() {
 	t := b.t
 	type group struct {
@@ -427,7 +426,7 @@ func (b *pathBuilder) group() {
 		}
 		groups[i].members = append(groups[i].members, int32(k))
 	}
-	// The largest first: a subset joins the largest group that holds it.
+	// The largest first: a subset joins the largest group that contains it.
 	slices.SortStableFunc(groups, func(x, y *group) int { return len(y.inputs) - len(x.inputs) })
 	var merged []*group
 	for _, g := range groups {
@@ -455,7 +454,7 @@ func (b *pathBuilder) group() {
 	}
 }
 
-// contains reports whether the sorted set holds all of the sorted subset.
+// contains reports whether the sorted set contains all of the sorted subset.
 func contains(set, subset []origin) bool {
 	for _, x := range subset {
 		if _, ok := slices.BinarySearch(set, x); !ok {

@@ -12,12 +12,12 @@ import (
 // errDeep says that finding a value takes more steps than any recorder allows.
 var errDeep = fmt.Errorf("a value that depends on too many others: %w", tracefmt.ErrMalformed)
 
-// maxFollow bounds the nodes that are examined for a value: one for each load,
-// and at most two more for the registers between them.
+// maxFollow limits the nodes that are examined for a value: one for each load, and at
+// most two more for the registers between them.
 const maxFollow = 4 * (maxChain + maxDepth)
 
-// memo remembers values that took steps to find. An instance has a few places, in
-// which the oldest value is replaced.
+// memo caches values that took steps to find. An instance has a few places, in which a
+// new value replaces the oldest.
 type memo []memoValue
 
 type memoValue struct {
@@ -56,9 +56,9 @@ func (m *memo) put(r ref, v uint64) {
 	p[0] = memoValue{r, v}
 }
 
-// Value is what an instance left in its destination register; it is not ok if
-// there is none. For an environment call and a call of a hooked function, it is
-// what a0 held afterwards, if the trace tells that.
+// Value returns what an instance left in its destination register. ok is false if there
+// is none. For an environment call and a call of a hooked function, it is the value of a0
+// afterwards, if that is in the trace.
 func (g *Graph) Value(i Instance) (v uint64, ok bool, err error) {
 	r, err := g.instance(i)
 	if err != nil {
@@ -88,8 +88,8 @@ func (g *Graph) instance(i Instance) (*record, error) {
 	return r, err
 }
 
-// outside is what a statement that is no ordinary instruction left in a register.
-// It was kept in the epoch of its first use.
+// outside returns what a statement that is not an ordinary instruction left in a
+// register. It was stored in the epoch of its first use.
 func (g *Graph) outside(r *record, reg uint8, k uint64) (v uint64, ok bool, err error) {
 	list := g.threads[r.span.thread].spans[r.span.node]
 	for _, s := range list {
@@ -116,7 +116,7 @@ func (g *Graph) outside(r *record, reg uint8, k uint64) (v uint64, ok bool, err 
 	return v, ok, nil
 }
 
-// value computes or finds the value of statement s, which has one.
+// value computes or looks up the value of statement s, which has one.
 func (g *Graph) value(r *record, s int32, k uint64, follow int) (uint64, error) {
 	if follow == 0 {
 		return 0, g.damaged(r, errDeep)
@@ -135,7 +135,7 @@ func (g *Graph) value(r *record, s int32, k uint64, follow int) (uint64, error) 
 	return 0, g.damaged(r, fmt.Errorf("value of a statement without one: %w", tracefmt.ErrMalformed))
 }
 
-// derive computes a statement and what it needs inside its path, in order.
+// derive computes a statement, and what it needs inside its path, in order.
 func (g *Graph) derive(r *record, s int32, k uint64, follow int) (uint64, error) {
 	if g.opts.Evaluate == nil {
 		return 0, ErrEvaluator
@@ -163,8 +163,8 @@ func (g *Graph) derive(r *record, s int32, k uint64, follow int) (uint64, error)
 	return values[len(values)-1], nil
 }
 
-// operand is the value of a register that a statement uses. cone and values
-// are what was computed already.
+// operand returns the value of a register that a statement uses. cone and values are what
+// was already computed.
 func (g *Graph) operand(r *record, u operand, k uint64, follow int, cone []int32, values []uint64) (uint64, error) {
 	if slot, comesIn := u.from.slot(); comesIn {
 		return g.register(r, int(slot), u.reg, k, follow)
@@ -179,7 +179,7 @@ func (g *Graph) operand(r *record, u operand, k uint64, follow int, cone []int32
 	return g.value(r, int32(u.from), k, follow)
 }
 
-// register is the value of a register that comes into a path.
+// register returns the value of a register that is live on entry to a path.
 func (g *Graph) register(r *record, slot int, reg uint8, k uint64, follow int) (uint64, error) {
 	by, err := g.label(r, slot, k)
 	if err != nil || by.src == 0 {
@@ -209,7 +209,7 @@ func (g *Graph) producer(r *record, by ref) (*record, error) {
 	return from, err
 }
 
-// kept finds a value that is kept, or that can be found through memory.
+// kept looks up a value that is stored, or that can be found through memory.
 func (g *Graph) kept(r *record, s int32, k uint64, follow int) (uint64, error) {
 	m := r.where[r.tmpl.info[s].kept]
 	group := &r.groups[m.group]
@@ -257,7 +257,7 @@ func (g *Graph) kept(r *record, s int32, k uint64, follow int) (uint64, error) {
 
 var errNotKept = errors.New("a value that is not kept")
 
-// keptLater finds the value of an anchor that was first used in a later epoch.
+// keptLater looks up the value of an anchor that was first used in a later epoch.
 func (g *Graph) keptLater(r *record, m member, k uint64) (uint64, error) {
 	for _, s := range g.threads[r.span.thread].spans[r.span.node] {
 		if s.epoch <= r.span.epoch {
@@ -288,7 +288,7 @@ func (g *Graph) keptLater(r *record, m member, k uint64) (uint64, error) {
 	return 0, errNotKept
 }
 
-// stored is the value of a load as the store that it reads from had it.
+// stored returns the value of a load from the store that it reads from.
 func (g *Graph) stored(r *record, s int32, k uint64, follow int) (uint64, error) {
 	bad := func() error { return g.damaged(r, fmt.Errorf("value of a load: %w", tracefmt.ErrMalformed)) }
 	info := &r.tmpl.info[s]
@@ -331,8 +331,7 @@ func (g *Graph) assemble(r *record, access int32, k, v uint64, follow int) (uint
 	return v, nil
 }
 
-// wrote is what a store put into memory, in the low bits, as a load of r finds
-// it.
+// wrote returns what a store wrote to memory, in the low bits, as a load of r finds it.
 func (g *Graph) wrote(r *record, by ref, follow int) (uint64, error) {
 	if v, ok := g.memo.get(by); ok {
 		return v, nil
@@ -358,7 +357,7 @@ func (g *Graph) wrote(r *record, by ref, follow int) (uint64, error) {
 	return v, nil
 }
 
-// keptStore finds what a store wrote where that is kept, in an epoch up to last.
+// keptStore looks up what a store wrote, if that is stored, in an epoch up to last.
 func (g *Graph) keptStore(r *record, access int32, k uint64, last uint32) (v uint64, ok bool, err error) {
 	for _, s := range g.threads[r.span.thread].spans[r.span.node] {
 		if s.epoch < r.span.epoch || s.epoch > last {
@@ -385,9 +384,9 @@ func (g *Graph) keptStore(r *record, access int32, k uint64, last uint32) (v uin
 	return 0, false, nil
 }
 
-// Addr is the address that an instance accessed, and the number of bytes; it is
-// not ok if the instance is no access. The address is the sum of the base
-// register and the immediate.
+// Addr returns the address that an instance accessed, and the number of bytes. ok is
+// false if the instance is not an access. The address is the sum of the base register and
+// the immediate.
 func (g *Graph) Addr(i Instance) (addr uint64, size uint8, ok bool, err error) {
 	r, err := g.instance(i)
 	if err != nil {
@@ -414,7 +413,7 @@ func (g *Graph) Addr(i Instance) (addr uint64, size uint8, ok bool, err error) {
 	return addr, r.tmpl.accesses[info.access].size, true, nil
 }
 
-// cone lists the statements to compute for s, in order, s last.
+// cone returns the statements to compute for s, in order, with s last.
 func (t *template) cone(s int32) []int32 {
 	if t.cones == nil {
 		t.cones = make([][]int32, len(t.Stmts))

@@ -27,8 +27,8 @@ func (g *Graph) Walk(th event.ThreadID, t uint64) (*Walk, error) {
 	return &Walk{g: g, t: g.threads[th], at: t}, nil
 }
 
-// Next returns the execution after the position and steps over it; not ok at
-// the end.
+// Next returns the execution after the position and steps over it. ok is false at the
+// end.
 func (w *Walk) Next() (e Execution, ok bool, err error) {
 	if w.at >= w.t.Times {
 		return e, false, nil
@@ -40,8 +40,8 @@ func (w *Walk) Next() (e Execution, ok bool, err error) {
 	return e, true, nil
 }
 
-// Prev returns the execution before the position and steps back over it; not ok
-// at the beginning.
+// Prev returns the execution before the position and steps back over it. ok is false at
+// the beginning.
 func (w *Walk) Prev() (e Execution, ok bool, err error) {
 	if w.at == 0 {
 		return e, false, nil
@@ -95,7 +95,7 @@ func (g *Graph) Forward(th event.ThreadID, t uint64) iter.Seq2[Execution, error]
 	}
 }
 
-// Backward returns a thread's executions from timestamp t back. The sequence ends
+// Backward returns a thread's executions from timestamp t backward. The sequence ends
 // after the first error.
 func (g *Graph) Backward(th event.ThreadID, t uint64) iter.Seq2[Execution, error] {
 	return func(yield func(Execution, error) bool) {

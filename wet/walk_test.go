@@ -14,7 +14,7 @@ import (
 	"hindsight/wpp/cfg"
 )
 
-// executions lists what a thread executed.
+// executions returns what a thread executed.
 func executions(t *testing.T, g *wet.Graph, th event.ThreadID) (list []wet.Execution) {
 	t.Helper()
 	for e, err := range g.Forward(th, 0) {
@@ -26,8 +26,8 @@ func executions(t *testing.T, g *wet.Graph, th event.ThreadID) (list []wet.Execu
 	return list
 }
 
-// TestWalk: steps to and fro give what the walk from the front gave; timestamps
-// and the order of the run fit together.
+// TestWalk checks that steps in both directions return what a walk from the beginning
+// returns, and that timestamps and the order of the run agree.
 func TestWalk(t *testing.T) {
 	for seed := range uint64(6) {
 		img, config := randomProgram(t, seed)
@@ -78,8 +78,8 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// TestCutShort: of a file that was cut anywhere, what is complete of the graph is
-// there and the same.
+// TestCutShort cuts a file anywhere. The complete part of the graph must be readable and
+// the same.
 func TestCutShort(t *testing.T) {
 	for seed := uint64(3); ; seed++ {
 		img, config := randomProgram(t, seed)
@@ -110,7 +110,7 @@ func TestCutShort(t *testing.T) {
 	}
 }
 
-// TestSameBytes: the bytes depend on the run alone.
+// TestSameBytes checks that the bytes depend only on the run.
 func TestSameBytes(t *testing.T) {
 	img, config := randomProgram(t, 4)
 	var files [][]byte
@@ -125,7 +125,7 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// TestBadBatches: batches that contradict the definitions are errors.
+// TestBadBatches checks that batches that contradict the definitions are errors.
 func TestBadBatches(t *testing.T) {
 	img, _ := randomProgram(t, 0)
 	r := record(t, img, 0, nil)
@@ -164,7 +164,7 @@ func TestBadBatches(t *testing.T) {
 	}
 }
 
-// keep keeps what it observes.
+// keep records what it observes.
 type keep struct {
 	blocks  *[]event.Block
 	batches *[]event.Batch
@@ -187,7 +187,7 @@ func (k *keep) Batch(b *event.Batch) error {
 
 func (k *keep) Finish(event.Outcome) error { return nil }
 
-// TestNoGraph: a trace without one says so.
+// TestNoGraph checks the error for a trace without a graph.
 func TestNoGraph(t *testing.T) {
 	var file bytes.Buffer
 	w, err := tracefmt.NewWriter(&file)
@@ -202,8 +202,8 @@ func TestNoGraph(t *testing.T) {
 	}
 }
 
-// TestForeignCode: what a signal handler returns to is no code of the program;
-// code that nobody knows has statements that do nothing.
+// TestForeignCode checks that the code to which a signal handler returns does not count
+// as code of the program, and that statements of unknown code do nothing.
 func TestForeignCode(t *testing.T) {
 	img, _ := randomProgram(t, 0)
 	r := record(t, img, 0, evaluate)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// BenchmarkWalk goes over whole streams in turn forward and backward: values a
-// second each way, how much dearer the way back is, and sizes.
+// BenchmarkWalk walks over whole streams, forward and backward in turn. It reports values
+// per second in each direction, the ratio of the two, and sizes.
 func BenchmarkWalk(b *testing.B) {
 	for _, sm := range samples(1 << 17) {
 		s := New(sm.values)
@@ -21,7 +21,7 @@ func BenchmarkWalk(b *testing.B) {
 	}
 }
 
-// BenchmarkMethods is the same for every method on one stream.
+// BenchmarkMethods is BenchmarkWalk for every method on one stream.
 func BenchmarkMethods(b *testing.B) {
 	sm := samples(1 << 17)[8]
 	for m := range numMethods {
@@ -33,8 +33,8 @@ func BenchmarkMethods(b *testing.B) {
 	}
 }
 
-// walkBoth reports the fastest turn of each way, which other work on the
-// machine disturbs least.
+// walkBoth reports the fastest walk in each direction, which is the one least disturbed
+// by other work on the machine.
 func walkBoth(b *testing.B, s *Stream) {
 	c := s.Cursor()
 	forward, backward := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
@@ -72,7 +72,7 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// BenchmarkOpen is what the first cursor costs.
+// BenchmarkOpen measures the cost of the first cursor.
 func BenchmarkOpen(b *testing.B) {
 	for _, sm := range samples(1 << 17) {
 		enc := New(sm.values).AppendBinary(nil)
@@ -105,8 +105,8 @@ func BenchmarkSeek(b *testing.B) {
 	}
 }
 
-// BenchmarkBuildSmall is a stream that ends before the choice is made: all
-// methods see all of it.
+// BenchmarkBuildSmall builds a stream that ends before the method is chosen, so that all
+// methods encode all of it.
 func BenchmarkBuildSmall(b *testing.B) {
 	for _, n := range []int{20, 200, 2000} {
 		values := samples(n)[8].values

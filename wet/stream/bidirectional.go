@@ -13,8 +13,8 @@ const checkpointLines = 16
 // form depends on the position of the traversal (figure 6), so both are stored
 // completely and never change, and cursors share them.
 type bidirectional struct {
-	fr, bl       flags  // of the step between positions i and i+1: the table was right
-	frOld, blOld packed // lines of the tables that misses replaced
+	fr, bl       flags  // of the step between positions i and i+1: whether the table was right
+	frOld, blOld packed // table lines that misses replaced
 
 	every  uint64
 	checks []check // at each multiple of every, and at the end
@@ -29,8 +29,8 @@ type check struct {
 	frTab, blTab []uint64
 }
 
-// newBidirectional compresses the whole stream forward, as section 4 has it,
-// and walks back to the beginning.
+// newBidirectional compresses the whole stream forward, as in section 4, and walks back
+// to the beginning.
 func newBidirectional(s *Stream) *bidirectional {
 	b := &bidirectional{fr: newFlags(s.n), bl: newFlags(s.n), every: checkpointLines << s.bits}
 	end, frOld := b.compress(s)
@@ -69,8 +69,8 @@ func (b *bidirectional) compress(s *Stream) (end check, old []uint64) {
 	return end, old
 }
 
-// keep adds a checkpoint with the present FRTB, which has not changed since the
-// previous one if nothing missed.
+// keep adds a checkpoint with the current FRTB, which has not changed since the previous
+// one if nothing missed.
 func (b *bidirectional) keep(k check, frTab []uint64) {
 	if n := len(b.checks); n > 0 && b.checks[n-1].frMiss == k.frMiss {
 		k.frTab = b.checks[n-1].frTab
@@ -80,7 +80,7 @@ func (b *bidirectional) keep(k check, frTab []uint64) {
 	b.checks = append(b.checks, k)
 }
 
-// rewind steps back from the end, as figure 5 does, and writes BL.
+// rewind steps back from the end, as in figure 5, and writes BL.
 func (b *bidirectional) rewind(s *Stream, at check, frOld []uint64) (old []uint64) {
 	ctx := newContext(s.method.order(), s.bits)
 	ctx.sym = at.sym
@@ -116,7 +116,7 @@ func clone(t []uint64) []uint64 { return append([]uint64(nil), t...) }
 
 // nearest returns the checkpoint that is the fewest steps from pos.
 func (b *bidirectional) nearest(pos uint64) *check {
-	low := pos / b.every // the last but one is the last multiple, or lies at the end too
+	low := pos / b.every // the last but one is the last multiple, or is at the end too
 	low = min(low, uint64(len(b.checks)-1))
 	best := &b.checks[low]
 	if low+1 < uint64(len(b.checks)) {

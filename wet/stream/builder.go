@@ -4,8 +4,8 @@ package stream
 // stream is compared completely.
 const trialLength = 4096
 
-// smallStream is the length below which a stream stays plain: a predictor would save
-// less than opening it costs.
+// smallStream is the length below which a stream stays plain, because a predictor would
+// save less than opening it costs.
 const smallStream = 32
 
 // Builder compresses one stream of values as they come. The zero value is ready. After
@@ -31,7 +31,7 @@ func (b *Builder) Append(v uint64) {
 	}
 }
 
-// Finish returns the stream, and leaves the Builder empty for another.
+// Finish returns the stream and empties the Builder.
 func (b *Builder) Finish() *Stream {
 	c := b.coder
 	if c == nil {
@@ -39,7 +39,7 @@ func (b *Builder) Finish() *Stream {
 	}
 	s := c.stream()
 	if s.method != Plain && uint64(len(s.appendBody(nil))) >= b.plain.size() {
-		s = s.as(Plain, 0) // the prefix was not like the rest
+		s = s.as(Plain, 0) // the prefix was not representative
 	}
 	*b = Builder{}
 	return s
@@ -53,8 +53,8 @@ func encode(m Method, tableBits uint, values []uint64) *coder {
 	return c
 }
 
-// choose encodes the prefix with every method and returns the coder whose
-// binary form is shortest, ready for more.
+// choose encodes the prefix with every method and returns the coder with the shortest
+// binary form, ready for more.
 func choose(prefix []uint64) *coder {
 	best := encode(Plain, 0, prefix)
 	if len(prefix) < smallStream {
@@ -70,7 +70,7 @@ func choose(prefix []uint64) *coder {
 	return best
 }
 
-// as encodes the values of s again.
+// as encodes the values of s with another method.
 func (s *Stream) as(m Method, tableBits uint) *Stream {
 	c := newCoder(m, tableBits)
 	for v := range s.All() {

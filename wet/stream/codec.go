@@ -13,7 +13,7 @@ var ErrPosition = errors.New("no such position")
 
 const version = 1
 
-// Forms of a list of numbers.
+// The forms of a list of numbers.
 const (
 	formFixed  = 0 // of one width
 	formVarint = 1 // each as LEB128; for codes: runs
@@ -76,7 +76,7 @@ func appendNumbers(dst []byte, p *packed) []byte {
 	return p.appendBits(dst)
 }
 
-// Limits bound what [Decode] accepts.
+// Limits are the limits of what [Decode] accepts.
 type Limits struct {
 	// Values bounds the length of a stream; 0 means 2^26. Runs cost nothing in the
 	// input, but at most half a byte per value in memory; other values take at most 8
@@ -87,13 +87,13 @@ type Limits struct {
 }
 
 // Decode reads one stream from the front of src, and returns what follows it. The input
-// need not be trustworthy, but checksums are the container's task. An error wraps one
-// of the sentinels of this package.
+// is not trusted, but checksums are the container's task. An error wraps one of the
+// sentinels of this package.
 func Decode(src []byte, limits Limits) (s *Stream, rest []byte, err error) {
 	if limits.Values == 0 {
 		limits.Values = 1 << 26
 	}
-	limits.Values = min(limits.Values, 1<<48) // sizes in bits stay numbers
+	limits.Values = min(limits.Values, 1<<48) // so that sizes in bits do not overflow
 	d := decoder{src: src, limit: limits.Values}
 	s, err = d.stream()
 	if err != nil {
@@ -215,7 +215,7 @@ func (d *decoder) codes(s *Stream) error {
 		if err != nil {
 			return err
 		}
-		run := v >> width // one less
+		run := v >> width // the length minus one
 		if run >= s.n-s.codes.n {
 			return fmt.Errorf("%w: run of codes beyond the end", wire.ErrMalformed)
 		}

@@ -60,8 +60,8 @@ func TestDecodeTruncated(t *testing.T) {
 	}
 }
 
-// FuzzDecode: any bytes give an error or a stream that is the same whichever
-// way it is walked and survives being written again.
+// FuzzDecode checks that any bytes lead to an error, or to a stream that is the same in
+// both directions and after it is written again.
 func FuzzDecode(f *testing.F) {
 	for _, sm := range samples(60) {
 		for m := range numMethods {
@@ -88,8 +88,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzRoundTrip takes values from bytes, of a width and with a repetition that
-// the first two give, through every method and the choice.
+// FuzzRoundTrip decodes values from bytes, with a width and a repetition given by the
+// first two bytes, and tries every method and the choice.
 func FuzzRoundTrip(f *testing.F) {
 	f.Add([]byte{1, 4, 1, 2, 3, 1, 2, 3, 1, 2, 3})
 	f.Add([]byte{8, 200, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 1})

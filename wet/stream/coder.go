@@ -42,9 +42,9 @@ func (c *coder) put(v uint64) {
 	}
 }
 
-// putLast looks for s among the last symbols that missed, the latest first. A miss
-// enters and removes the oldest, and a hit changes nothing. So the table at any
-// position is a part of the list of misses, and one list serves both directions.
+// putLast looks for s among the last symbols that missed, the latest first. A miss adds s
+// and removes the oldest symbol, and a hit changes nothing. The table at any position is
+// therefore a part of the list of misses, and one list serves both directions.
 func (c *coder) putLast(s uint64) uint64 {
 	n := len(c.missed)
 	for age := 1; age <= min(n, c.method.lastSize()); age++ {
@@ -56,7 +56,7 @@ func (c *coder) putLast(s uint64) uint64 {
 	return 0
 }
 
-// putContext is a step of the unidirectional FCM of section 4.
+// putContext returns a step of the unidirectional FCM of section 4.
 func (c *coder) putContext(s uint64) (hit uint64) {
 	line := &c.table[c.ctx.hash()]
 	if *line == s {
@@ -75,14 +75,14 @@ func (c *coder) stream() *Stream {
 	return s
 }
 
-// seal makes a packed sequence readable to which nothing was pushed.
+// seal makes a packed sequence readable even if nothing was added.
 func (p *packed) seal() {
 	for uint64(len(p.words)) < 2 {
 		p.words = append(p.words, 0)
 	}
 }
 
-// plainCost computes the length of the binary form of a stream's values without
+// plainCost returns the length of the binary form of a stream's values without
 // prediction.
 type plainCost struct {
 	n, varint, low, high uint64
@@ -97,7 +97,7 @@ func (p *plainCost) put(v uint64) {
 	p.low, p.high = min(p.low, v), max(p.high, v)
 }
 
-// size is the size of the part that appendNumbers writes.
+// size returns the size of the part that appendNumbers writes.
 func (p *plainCost) size() uint64 {
 	fixed := uvarintLen(p.low) + 1 + byteLen(p.n, uint(bits.Len64(p.high-p.low)))
 	return 1 + min(p.varint, fixed)

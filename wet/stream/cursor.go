@@ -5,14 +5,14 @@ import (
 	"sort"
 )
 
-// Cursor is a position between two values of a stream, from 0, before the
-// first, to Len, after the last. A step costs the same in either direction. A
-// Cursor belongs to one goroutine; it needs no closing.
+// Cursor is a position between two values of a stream, from 0, before the first, to Len,
+// after the last. A step costs the same in either direction. A Cursor belongs to one
+// goroutine and need not be closed.
 type Cursor struct {
 	s   *Stream
 	pos uint64
 
-	last   uint64 // value before pos, when symbols are strides
+	last   uint64 // the previous value, if symbols are strides
 	misses uint64 // last-n: misses before pos
 
 	// Context methods: the state of figure 5.
@@ -23,9 +23,9 @@ type Cursor struct {
 	blMiss       uint64 // BL misses from pos on
 }
 
-// Cursor returns a cursor before the first value. The first one of a stream with
-// a context method decodes the stream once, to make the form that can be walked
-// both ways.
+// Cursor returns a cursor before the first value. The first cursor of a stream with a
+// context method decodes the stream once, to build the form that can be walked in both
+// directions.
 func (s *Stream) Cursor() *Cursor {
 	s.open()
 	c := &Cursor{s: s}
@@ -38,10 +38,10 @@ func (s *Stream) Cursor() *Cursor {
 	return c
 }
 
-// Pos is the number of values before the cursor.
+// Pos returns the number of values before the cursor.
 func (c *Cursor) Pos() uint64 { return c.pos }
 
-// Next returns the value after the cursor and steps over it; false at the end.
+// Next returns the value after the cursor and steps over it. ok is false at the end.
 func (c *Cursor) Next() (v uint64, ok bool) {
 	s := c.s
 	if c.pos == s.n {
@@ -68,7 +68,7 @@ func (c *Cursor) Next() (v uint64, ok bool) {
 	return v, true
 }
 
-// Prev returns the value before the cursor and steps back over it; false at the
+// Prev returns the value before the cursor and steps back over it. ok is false at the
 // beginning.
 func (c *Cursor) Prev() (v uint64, ok bool) {
 	s := c.s
@@ -95,9 +95,9 @@ func (c *Cursor) Prev() (v uint64, ok bool) {
 	return v, true
 }
 
-// stepForward is figure 5's forward traversal from pos to pos+1: it takes the
-// next symbol out of BL with the left context, then puts the symbol that leaves
-// the context into FR with the right context.
+// stepForward is figure 5's forward traversal from pos to pos+1. It takes the next symbol
+// out of BL with the left context, then puts the symbol that leaves the context into FR
+// with the right context.
 func (c *Cursor) stepForward() uint64 {
 	two := c.s.two
 	line := &c.blTab[c.line]
@@ -135,8 +135,8 @@ func (c *Cursor) stepBack() uint64 {
 	return sym
 }
 
-// Seek moves the cursor to pos, which may be Len at most. It steps there from
-// its position or from the nearest checkpoint, whichever is closer.
+// Seek moves the cursor to pos, which is at most Len. It steps there from its position or
+// from the nearest checkpoint, whichever is closer.
 func (c *Cursor) Seek(pos uint64) error {
 	if pos > c.s.n {
 		return fmt.Errorf("%w: %d in a stream of %d values", ErrPosition, pos, c.s.n)
@@ -167,9 +167,9 @@ func (c *Cursor) Seek(pos uint64) error {
 	return nil
 }
 
-// Search moves the cursor before the first value that is not below v, and reports
-// whether there is one; otherwise the cursor is at the end. The values must not
-// decrease, as for timestamps. Search looks at checkpoints first.
+// Search moves the cursor before the first value that is not below v, and reports whether
+// there is one. If not, the cursor is at the end. The values must not decrease, as
+// timestamps do not. Search uses checkpoints first.
 func (c *Cursor) Search(v uint64) bool {
 	every := uint64(1)
 	switch c.s.method.family() {

@@ -13,8 +13,8 @@ type entry struct {
 	old uint64
 }
 
-// machine is figure 5 to the letter: both forms are stacks that are rewritten
-// at each step, and the context is a slice.
+// machine is figure 5 to the letter: both forms are stacks that are rewritten at each
+// step, and the context is a slice.
 type machine struct {
 	n, bits    int
 	u          []uint64 // context, leftmost first
@@ -53,7 +53,7 @@ func pop(s *[]entry) entry {
 	return e
 }
 
-// newMachine stands after the last symbol.
+// newMachine returns a machine after the last symbol.
 func newMachine(n, bits int, symbols []uint64) *machine {
 	m := &machine{
 		n: n, bits: bits, u: make([]uint64, n),
@@ -157,9 +157,9 @@ func symbolsOf(m Method, values []uint64) []uint64 {
 	return out
 }
 
-// TestSameStatesInBothDirections is figure 6: whichever way a position is
-// reached, tables, context and compressed forms are the same there, those that
-// the machine of figure 5 has.
+// TestSameStatesInBothDirections is figure 6: however a position is reached, tables,
+// context and compressed forms are the same there, and equal those of the machine of
+// figure 5.
 func TestSameStatesInBothDirections(t *testing.T) {
 	for _, sm := range samples(700) {
 		for m := FCM1; m < numMethods; m++ {
@@ -205,7 +205,7 @@ func sameStates(t *testing.T, s *Stream, ref *machine) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 30 {
 		to := r.Uint64N(s.n + 1)
-		if r.IntN(3) == 0 { // from a checkpoint, or stepping: the same
+		if r.IntN(3) == 0 { // from a checkpoint, or by stepping, which must be the same
 			if err := c.Seek(to); err != nil {
 				t.Fatal(err)
 			}
@@ -226,9 +226,9 @@ func sameStates(t *testing.T, s *Stream, ref *machine) {
 	}
 }
 
-// TestCheckpointsAreStates compares the state that a checkpoint holds with
-// those met by stepping there from either end. The stream is regular in the
-// middle, where checkpoints share tables.
+// TestCheckpointsAreStates compares the state in a checkpoint with the states reached by
+// stepping there from either end. The stream is regular in the middle, where checkpoints
+// share tables.
 func TestCheckpointsAreStates(t *testing.T) {
 	const every = checkpointLines << 10
 	r := rand.New(rand.NewPCG(9, 10))
@@ -272,8 +272,8 @@ func TestCheckpointsAreStates(t *testing.T) {
 	}
 }
 
-// plainLast encodes with a table of its own, a slice of the symbols that
-// missed last, youngest first.
+// plainLast encodes with its own table, a slice of the symbols that missed last, the
+// youngest first.
 func plainLast(n int, symbols []uint64) (codes, missed []uint64) {
 	var table []uint64
 	for _, s := range symbols {
@@ -288,7 +288,7 @@ func plainLast(n int, symbols []uint64) (codes, missed []uint64) {
 	return codes, missed
 }
 
-// plainContext is the one-directional FCM of section 4.
+// plainContext returns the one-directional FCM of section 4.
 func plainContext(n, bits int, symbols []uint64) (codes, missed []uint64) {
 	m := machine{n: n, bits: bits}
 	table := make([]uint64, 1<<bits)
@@ -356,7 +356,7 @@ func TestPacked(t *testing.T) {
 	}
 }
 
-// TestNearestCheckpoint: none is fewer steps away.
+// TestNearestCheckpoint checks that no checkpoint is fewer steps away.
 func TestNearestCheckpoint(t *testing.T) {
 	for _, n := range []int{0, 1, 255, 256, 257, 1000} {
 		b := bidirectional{every: 256}

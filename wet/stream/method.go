@@ -5,8 +5,8 @@ import "fmt"
 // Method says how a stream is predicted. The numbers are part of the binary form.
 type Method uint8
 
-// The methods. Of those that compress the trial prefix equally well, the first is
-// chosen: earlier ones are cheaper to walk and to seek in.
+// The methods. Of several that compress the trial prefix equally well, the first is
+// chosen, because earlier ones are cheaper to walk and to seek in.
 const (
 	Plain       Method = iota // bit-packed values, no prediction
 	Last1                     // the last new value
@@ -60,7 +60,7 @@ func (m Method) strides() bool {
 	return m >= LastStride1 && m <= LastStride15 || m >= DFCM1
 }
 
-// order is the context size of a finite context method, else 0.
+// order returns the context size of a finite context method, or 0.
 func (m Method) order() int {
 	if m < FCM1 {
 		return 0
@@ -68,9 +68,9 @@ func (m Method) order() int {
 	return int(m-FCM1)%3 + 1
 }
 
-// codeBits is the width of a value's code: none for plain values, hit or miss
-// for a context, and for last-n the number of the prediction that was right, 0
-// for a miss. The sizes 1, 3 and 15 fill their codes.
+// codeBits returns the width of a value's code: 0 for plain values, one bit (hit or miss)
+// for a context, and for last-n the number of the prediction that was right, or 0 for a
+// miss. The sizes 1, 3 and 15 fill their codes.
 func (m Method) codeBits() uint {
 	switch m {
 	case Plain:
@@ -86,15 +86,15 @@ func (m Method) codeBits() uint {
 // lastSize is n of a last-n method.
 func (m Method) lastSize() int { return 1<<m.codeBits() - 1 }
 
-// Sizes of the context tables, as bits of an index; the package comment says
-// why. A stream shorter than the trial gets a table no larger than itself.
+// Sizes of the context tables, as bits of an index. The package comment says why. A
+// stream shorter than the trial gets a table that is not larger than the stream.
 const (
 	minTableBits = 4
 	maxTableBits = 12
 )
 
-// tableBits is the size of the tables for a stream of which length values are
-// known when the method is chosen.
+// tableBits returns the size of the tables for a stream of which length values are known
+// when the method is chosen.
 func (m Method) tableBits(length uint64) uint {
 	order := m.order()
 	if order == 0 {

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// packed is a sequence of numbers of the same width in bits, each the excess
-// over a base: read anywhere in constant time.
+// packed is a sequence of numbers with the same width in bits, each relative to a base.
+// It can be read at any position in constant time.
 type packed struct {
 	words []uint64
 	n     uint64
@@ -14,20 +14,20 @@ type packed struct {
 	width uint // 0 to 64
 }
 
-// wordsFor is the length of words that at needs for n numbers. One additional word lets
-// it read two words without a check.
+// wordsFor returns the length of words that at needs for n numbers. One additional word
+// allows it to read two words without a check.
 func wordsFor(n uint64, width uint) uint64 { return (n*uint64(width)+63)/64 + 1 }
 
 // at returns the number at i, which must be below n.
 func (p *packed) at(i uint64) uint64 {
 	bit := i * uint64(p.width)
 	w, off := bit>>6, uint(bit&63)
-	// A shift by 64 is 0 in Go: for off 0 the second word does not count.
+	// A shift by 64 is 0 in Go, so for off 0 the second word does not matter.
 	v := p.words[w]>>off | p.words[w+1]<<(64-off)
 	return p.base + v&(1<<p.width-1)
 }
 
-// push adds a number that fits width; the base is 0.
+// push adds a number that fits width. The base is 0.
 func (p *packed) push(v uint64) {
 	bit := p.n * uint64(p.width)
 	w, off := bit>>6, uint(bit&63)
@@ -56,10 +56,10 @@ func pack(values []uint64) packed {
 	return p
 }
 
-// bytes is the size of the numbers in memory.
+// bytes returns the size of the numbers in memory.
 func (p *packed) bytes() uint64 { return 8 * uint64(len(p.words)) }
 
-// byteLen is the length of the binary form of n numbers, without base and width.
+// byteLen returns the length of the binary form of n numbers, without base and width.
 func byteLen(n uint64, width uint) uint64 { return (n*uint64(width) + 7) / 8 }
 
 // appendBits appends the numbers, the first in the low bits of the first byte.
@@ -78,8 +78,7 @@ func (p *packed) appendBits(dst []byte) []byte {
 	return dst
 }
 
-// fromBits is the inverse of appendBits; src holds exactly byteLen(n, width)
-// bytes.
+// fromBits returns the inverse of appendBits; src holds exactly byteLen(n, width) bytes.
 func fromBits(src []byte, n, base uint64, width uint) packed {
 	p := packed{n: n, base: base, width: width, words: make([]uint64, max(2, wordsFor(n, width)))}
 	var b [8]byte
@@ -101,5 +100,5 @@ func (f flags) at(i uint64) bool { return f[i>>6]>>(i&63)&1 != 0 }
 
 func (f flags) set(i uint64) { f[i>>6] |= 1 << (i & 63) }
 
-// uvarintLen is the length of v in LEB128.
+// uvarintLen returns the length of v in LEB128.
 func uvarintLen(v uint64) uint64 { return uint64(bits.Len64(v|1)+6) / 7 }

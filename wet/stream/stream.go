@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Stream is an immutable compressed sequence of values. Any number of
-// goroutines may use it at once, each with its own [Cursor].
+// Stream is an immutable compressed sequence of values. It is safe for concurrent use;
+// each goroutine uses its own [Cursor].
 type Stream struct {
 	method Method
 	bits   uint // of a table index
@@ -19,16 +19,16 @@ type Stream struct {
 	rank *ranks         // last-n methods
 }
 
-// Len is the number of values.
+// Len returns the number of values.
 func (s *Stream) Len() uint64 { return s.n }
 
-// Method is how the stream is predicted.
+// Method returns how the stream is predicted.
 func (s *Stream) Method() Method { return s.method }
 
-// Size is the length of the binary form in bytes.
+// Size returns the length of the binary form in bytes.
 func (s *Stream) Size() int { return len(s.AppendBinary(nil)) }
 
-// Memory makes the stream ready to be walked, and returns its size in memory in bytes.
+// Memory prepares the stream for cursors, and returns its size in memory in bytes.
 func (s *Stream) Memory() uint64 {
 	s.open()
 	m := s.codes.bytes() + s.missed.bytes()
@@ -87,7 +87,7 @@ func (s *Stream) symbols() iter.Seq[uint64] {
 }
 
 // All returns the values in order. It needs nothing that a cursor needs, and no memory
-// except one table. Use it to go over a stream once.
+// except for one table. Use it to walk over a stream once.
 func (s *Stream) All() iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		last := uint64(0)

@@ -37,7 +37,7 @@ func samples(n int) []sample {
 		}
 		all = append(all, sample{k.name, v})
 	}
-	// A row of a matrix at a time, and a branch that goes one way mostly.
+	// A row of a matrix at a time, and a branch that mostly goes one way.
 	alternating, stamps := make([]uint64, n), make([]uint64, n)
 	var a, s uint64
 	for i := range n {
@@ -49,7 +49,7 @@ func samples(n int) []sample {
 		}
 	}
 	turn := slices.Clone(alternating)
-	for i := n / 2; i < n; i++ { // what the prefix does not foretell
+	for i := n / 2; i < n; i++ { // what the prefix does not predict
 		turn[i] = r.Uint64()
 	}
 	return append(all, sample{"alternating", alternating}, sample{"timestamps", stamps}, sample{"turn", turn})
@@ -166,7 +166,7 @@ func TestChoice(t *testing.T) {
 			if sm.name == "turn" {
 				return
 			}
-			for m := range numMethods { // larger contexts go on learning after the prefix
+			for m := range numMethods { // larger contexts continue to learn after the prefix
 				if other := NewWith(m, sm.values); s.Size() > other.Size()+other.Size()/10+8 {
 					t.Errorf("%v takes %d bytes, %v would take %d", s.Method(), s.Size(), m, other.Size())
 				}
@@ -180,7 +180,7 @@ func TestChoice(t *testing.T) {
 	}
 }
 
-// TestPlainAfterAll: bytes cost less than their differences, but not in the
+// TestPlainAfterAll uses values that are smaller than their differences, but not in the
 // prefix.
 func TestPlainAfterAll(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
@@ -252,7 +252,7 @@ func TestSeekBeyondTheEnd(t *testing.T) {
 	}
 }
 
-// TestFarSeeks passes checkpoints of the context methods.
+// TestFarSeeks moves past checkpoints of the context methods.
 func TestFarSeeks(t *testing.T) {
 	const n = 3*checkpointLines<<10 + 77
 	r := rand.New(rand.NewPCG(5, 6))
