@@ -16,7 +16,7 @@ func TestReusedAtomicIsNotSuspect(t *testing.T) {
 	f.event(0, event.Event{Kind: event.AtomicStore, Obj: addr, Size: 8, PC: 0x9000})
 	for th := event.ThreadID(1); th < threads; th++ {
 		f.do(th, event.Renew, addr, 64)
-		f.write(th, 0x1000, addr) // which the code says is plain
+		f.write(th, 0x1000, addr)            // which the code says is plain
 		f.do(th, event.Renew, elsewhere, 64) // ends the segment
 	}
 	suspects := 0
