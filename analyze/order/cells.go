@@ -269,10 +269,7 @@ func (w *walker) forget(gr *granule) {
 	if len(gr.entries) < 16 {
 		return
 	}
-	least := w.run.Starts[0]
-	for _, at := range w.run.Starts {
-		least = min(least, at)
-	}
+	least := w.run.Oldest()
 	kept := gr.entries[:0]
 	for _, e := range gr.entries {
 		if e.cut == 0 || e.cut > least {

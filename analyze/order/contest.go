@@ -32,6 +32,7 @@ type contest struct {
 	sites   []code // of the walker
 	atomic  *replay.Atomics
 	lockset bool // of lock sets too
+	states  int  // that a page may have before there is a look at which of them are needed
 	run     *replay.Walk
 	hard    *hb.Order
 	held    replay.Held[event.StrandID]
@@ -119,6 +120,7 @@ type contestPage struct {
 	layer.Page
 	limit   int // of layers
 	states  []contestState
+	many    int      // of states
 	bare    granules // let through for lock sets
 	mutexes []mutexState
 }
@@ -161,7 +163,7 @@ func (c *contest) touch(number uint64, in granules, write bool) error {
 	if d.Any() && !p.Join(&d.Set, c.unit.access) {
 		p.Add(&d.Set, c.unit.access)
 		if len(p.Layers) > p.limit {
-			p.thin(c.oldest())
+			p.thin(c.run.Oldest())
 		}
 	}
 	return nil
@@ -235,15 +237,6 @@ next:
 	}
 }
 
-// oldest is the least beginning of the present segments.
-func (c *contest) oldest() uint64 {
-	least := c.run.Starts[0]
-	for _, at := range c.run.Starts {
-		least = min(least, at)
-	}
-	return least
-}
-
 // cut begins new lives of the granules that [addr, addr+size) touches.
 func (c *contest) cut(addr, size, at uint64) {
 	if size == 0 || addr+size < addr {
@@ -253,11 +246,11 @@ func (c *contest) cut(addr, size, at uint64) {
 		var in granules
 		lo, hi := max(addr, number<<pageBits), min(addr+size-1, (number+1)<<pageBits-1)
 		in.set(lo>>3&(pageGranules-1), hi>>3&(pageGranules-1))
-		p.cutStates(&in, at, c.oldest)
+		p.cutStates(&in, at, c.run, c.states)
 		c.set.load(&in)
 		c.lives++
 		if p.Cut(&c.set.Set, at); len(p.Layers) > p.limit {
-			p.thin(c.oldest())
+			p.thin(c.run.Oldest())
 		}
 	})
 }

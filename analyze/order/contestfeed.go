@@ -96,7 +96,7 @@ func (w *walker) notMuted() []bool {
 func (w *walker) contest(ctx context.Context) (*contest, error) {
 	options := w.walkOptions()
 	options.NoOrder = !w.survey.Tasks // then the strands are the threads
-	c := &contest{atomic: w.survey.Atomic, lockset: w.opts.lockset(), hard: w.survey.Order(), uses: map[uint64][]lockUse{},
+	c := &contest{atomic: w.survey.Atomic, lockset: w.opts.lockset(), states: cmp.Or(w.opts.states, manyStates), hard: w.survey.Order(), uses: map[uint64][]lockUse{},
 		eraser: newEraser(), pages: map[uint64]*contestPage{}, run: w.survey.Walk(options),
 		alive: len(w.survey.Roots), several: len(w.survey.Roots) > 1, sites: w.sites,
 		mutexes: mutexUse{holder: map[uint64]event.StrandID{}, broken: map[uint64]bool{}, used: map[uint64]bool{}}}

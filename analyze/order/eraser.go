@@ -2,6 +2,7 @@ package order
 
 import (
 	"slices"
+	"sort"
 
 	"hindsight/analyze/replay"
 	"hindsight/tracefmt/event"
@@ -201,12 +202,11 @@ func (p *contestPage) addState(st contestState) {
 }
 
 // manyStates is how many states a page has before there is a look at which of
-// them are needed.
+// them are needed, if the options do not say.
 const manyStates = 16
 
-// cutStates ends the life of granules at place at of S_synch. Of many states,
-// what ended before every open segment began is forgotten.
-func (p *contestPage) cutStates(in *granules, at uint64, oldest func() uint64) {
+// cutStates ends the life of granules at place at of S_synch.
+func (p *contestPage) cutStates(in *granules, at uint64, run *replay.Walk, states int) {
 	var ended granules
 	for i := range len(p.states) {
 		if st := p.states[i]; st.cut == 0 && ended.common(&st.in, in) {
@@ -214,13 +214,36 @@ func (p *contestPage) cutStates(in *granules, at uint64, oldest func() uint64) {
 			p.addState(contestState{st.stage, at, ended})
 		}
 	}
-	var least uint64
-	if len(p.states) > manyStates {
-		least = oldest()
+	p.states = slices.DeleteFunc(p.states, func(st contestState) bool { return !st.in.any() })
+	if len(p.states) > max(p.many, states) {
+		p.joinLives(slices.Sorted(run.Open))
+		p.many = 2 * len(p.states)
 	}
-	p.states = slices.DeleteFunc(p.states, func(st contestState) bool {
-		return !st.in.any() || st.cut != 0 && st.cut <= least
-	})
+}
+
+// joinLives makes few states of many. starts are where the open segments begin,
+// ascending. What ended before all of them began is forgotten. If no open segment began
+// between the ends of two lives, each segment is to meet both or none of them, so that
+// they are taken for one.
+func (p *contestPage) joinLives(starts []uint64) {
+	last := make([]uint64, len(starts)+1) // end of a life that so many open segments began before
+	before := func(cut uint64) int { return sort.Search(len(starts), func(i int) bool { return starts[i] >= cut }) }
+	for _, st := range p.states {
+		i := before(st.cut)
+		last[i] = max(last[i], st.cut)
+	}
+	all := p.states
+	p.states = nil
+	for _, st := range all {
+		if st.cut != 0 {
+			i := before(st.cut)
+			if i == 0 {
+				continue
+			}
+			st.cut = last[i]
+		}
+		p.addState(st)
+	}
 }
 
 // clearStates forgets the states of granules.

@@ -73,6 +73,8 @@ type Options struct {
 	// Everything takes all accesses one by one, and not only those to memory on which
 	// some may race.
 	Everything bool
+
+	states int // of a page, before there is a look at which of them are needed; 0: manyStates
 }
 
 func (o *Options) lockset() bool { return !o.NoLockset }

@@ -182,7 +182,7 @@ func TestLooksAtWhatMatters(t *testing.T) {
 		if seed%2 == 0 {
 			m = madeup.Program(rng.IntN, 150)
 		}
-		for _, opts := range []Options{{}, {NoLockset: true}, {Atomics: race.Strict}} {
+		for _, opts := range []Options{{}, {states: 1}, {NoLockset: true}, {Atomics: race.Strict}} {
 			sameInAll(t, m, opts)
 			sameSchedulable(t, m, m, opts)
 			if t.Failed() {

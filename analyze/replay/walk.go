@@ -82,6 +82,7 @@ type Walk struct {
 	atomics bool
 	parts   bool
 	made    map[uint64]bool
+	open    []bool // threads that have been created and have not ended
 	own     ranges // memory of which each thread has its own part
 	unit    Unit   // the current one
 	access  Access
@@ -90,7 +91,10 @@ type Walk struct {
 // Walk returns a walk at the beginning of the run.
 func (s *Survey) Walk(opts Options) *Walk {
 	w := &Walk{Memory: place.NewMap(opts.TLSSize), Starts: make([]uint64, s.Threads),
-		Index: make([]uint64, s.Threads), atomics: opts.Atomics, parts: opts.Parts, made: s.Made}
+		Index: make([]uint64, s.Threads), atomics: opts.Atomics, parts: opts.Parts, made: s.Made, open: make([]bool, s.Threads)}
+	for _, t := range s.Roots {
+		w.open[t] = true
+	}
 	if !opts.NoOrder {
 		w.Order = s.order(opts.Share)
 	}
@@ -120,6 +124,25 @@ func (w *Walk) Own(t event.ThreadID, addr uint64) bool {
 	}
 	owner, _, ok := w.Memory.TLS(addr)
 	return ok && owner == t
+}
+
+// Open calls yield with where the present segments of the threads begin that have been
+// created and have not ended. All other segments to come begin later.
+func (w *Walk) Open(yield func(start uint64) bool) {
+	for t, open := range w.open {
+		if open && !yield(w.Starts[t]) {
+			return
+		}
+	}
+}
+
+// Oldest is the least of what [Walk.Open] calls yield with, the maximum if there is none.
+func (w *Walk) Oldest() uint64 {
+	least := uint64(math.MaxUint64)
+	for at := range w.Open {
+		least = min(least, at)
+	}
+	return least
 }
 
 // Run walks from the beginning to the end of the run that was surveyed.
@@ -189,7 +212,7 @@ func (w *Walk) event(ev *Event, v *Visitor) error {
 	switch ev.Kind {
 	case event.Create:
 		if ev.Obj < uint64(len(w.Starts)) {
-			w.Starts[ev.Obj] = at
+			w.Starts[ev.Obj], w.open[ev.Obj] = at, true
 		}
 	case event.Private:
 		w.own.add(ev.Obj, ev.Arg)
@@ -200,7 +223,7 @@ func (w *Walk) event(ev *Event, v *Visitor) error {
 			return err
 		}
 	}
-	w.Starts[t], w.Index[t], w.Now = at, ev.Index+1, at
+	w.Starts[t], w.Index[t], w.Now, w.open[t] = at, ev.Index+1, at, ev.Kind != event.ThreadEnd
 	if v.Done != nil {
 		return v.Done(ev)
 	}
