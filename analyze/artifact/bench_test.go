@@ -15,10 +15,10 @@ import (
 	"hindsight/examples/golang"
 )
 
-// BenchmarkArtifacts measures what telling artifacts costs in processor time, as
-// a ratio to finding the races (artifacts/races), and what finding both takes
-// from the file on, as a ratio to the same without artifacts (with/without): the
-// aim is that races as a whole takes at most twice the time of the race analysis.
+// BenchmarkArtifacts measures the processor time of finding artifacts as a ratio to
+// finding the races (artifacts/races), and that of finding both, starting with the file,
+// as a ratio to the same without artifacts (with/without). The aim is that races as a
+// whole takes at most twice the time of the race analysis.
 func BenchmarkArtifacts(b *testing.B) {
 	for _, p := range examples.Programs() {
 		if !p.Races {
@@ -46,8 +46,8 @@ func BenchmarkArtifacts(b *testing.B) {
 	}
 }
 
-// benchArtifacts opens the trace and reads the program in it anew each time: what
-// they remember is part of what the races cost.
+// benchArtifacts opens the trace and reads its program anew each time, because filling
+// their caches is part of the cost of the races.
 func benchArtifacts(b *testing.B, elf []byte, args ...string) {
 	file, _ := recordFile(b, elf, args, 1, recorder.Options{})
 	var opening, races, artifacts, found float64

@@ -11,7 +11,7 @@ import (
 	"hindsight/wpp/cfg"
 )
 
-// code is the program, decoded as far as it was asked for.
+// code is the program, decoded as far as needed.
 type code struct {
 	trace  *cdr.Trace
 	read   rv.Code
@@ -20,9 +20,9 @@ type code struct {
 	// hooked are the instructions from which a hooked function was called.
 	hooked map[uint64]bool
 	decide map[cfg.Ref][]decider
-	// precise: of the indirect jumps only those bear the tailMark that may leave
-	// their function. Until one is met that does not, all do: to tell them apart
-	// takes the control flow of every function that has one.
+	// precise says that of the indirect jumps only those have the tailMark that may leave
+	// their function. Until one that does not is found, all of them have it, because
+	// distinguishing them takes the control flow of every function that has one.
 	precise bool
 }
 
@@ -35,9 +35,9 @@ type codeKey struct {
 type block struct {
 	insts []rv.Inst
 	pcs   []uint64
-	sites []int // for each instruction its place among the block's sites, or -1
-	bad   bool  // the image holds other code than the trace says
-	// marks are those of the block, for all threads, when marked.
+	sites []int // for each instruction its index among the block's sites, or -1
+	bad   bool  // the image has other code than the trace says
+	// marks are the marks of the block, for all threads, once marked is set.
 	marks  wpp.Marks
 	marked bool
 }
@@ -54,8 +54,7 @@ func (c *code) block(b *cdr.CodeBlock) *block {
 	}
 	d := &block{pcs: make([]uint64, 0, b.Insts), sites: make([]int, 0, b.Insts)}
 	pc, left := b.PC, b.Sites
-	// What the simulator took as one block is one block here, but for limits
-	// of length.
+	// What the simulator ran as one block is one block here, except for limits of length.
 	s := rv.Scan(pc, c.read, int(b.Insts))
 	d.insts = s.Insts
 	for _, i := range s.Insts {
@@ -82,9 +81,9 @@ const (
 // clobbered are the registers that a function need not preserve.
 const clobbered uint64 = 1<<1 | 0x7<<5 | 0xff<<10 | 0xf<<28 | 0xff<<rv.RegF | 0xff<<(rv.RegF+10) | 0xf<<(rv.RegF+28)
 
-// defs is the set of registers that an instruction sets. Moving
-// the stack pointer by a constant does not count: a function moves it back,
-// and what it points to is no matter of values.
+// defs returns the set of registers that an instruction sets. Moving the stack pointer by
+// a constant does not count, because a function moves it back, and what it points to is
+// not a matter of values.
 func defs(i rv.Inst) uint64 {
 	if i.Op == rv.OpADDI && i.Rd == regSP && i.Rs1 == regSP {
 		return 0
@@ -95,7 +94,8 @@ func defs(i rv.Inst) uint64 {
 	return i.Defs().Regs
 }
 
-// marks says which registers a block defines, and which branch ends it.
+// marks returns the registers that a block defines, and the branch that ends it, as
+// marks.
 func (c *code) marks(b cdr.CodeBlock) wpp.Marks {
 	d := c.block(&b)
 	if d.marked {
@@ -125,8 +125,8 @@ func (c *code) marks(b cdr.CodeBlock) wpp.Marks {
 	return *m
 }
 
-// imprecise reports whether a block bears the tailMark and should not. From then on
-// marks are precise.
+// imprecise reports whether a block has the tailMark and should not have it. From then
+// on, marks are precise.
 func (c *code) imprecise(b *cdr.CodeBlock) bool {
 	d := c.block(b)
 	if c.precise || b.End != event.EndIndirect || c.mayLeave(b, d.pcs[len(d.pcs)-1]) {
@@ -139,8 +139,8 @@ func (c *code) imprecise(b *cdr.CodeBlock) bool {
 	return true
 }
 
-// syscallMark is borne by blocks that end with a system call which may store
-// what it was not given: the place of x0 among the registers.
+// syscallMark is the mark of blocks that end with a system call which may store data from
+// outside. It takes the place of x0 among the registers.
 const syscallMark = 1
 
 // inputCalls are the system calls that store data from outside in memory, by
@@ -158,10 +158,10 @@ func (d *block) mayStore() bool {
 	return slices.Contains(inputCalls[:], d.insts[i].Imm)
 }
 
-// branchMark chooses one of 63 marks for a branch.
+// branchMark returns one of 63 marks for a branch.
 func branchMark(pc uint64) uint64 { return 1 << (pc * 0x9e3779b97f4a7c15 >> 32 % 63) }
 
-// tailMark is borne by blocks that may jump to another function (see [code.precise]).
+// tailMark is the mark of blocks that may jump to another function (see [code.precise]).
 const tailMark = 1 << 63
 
 // mayLeave reports whether the jump or branch at the end of a block may go to
@@ -182,11 +182,11 @@ func (c *code) mayLeave(b *cdr.CodeBlock, last uint64) bool {
 // decider is a branch that code is control dependent on.
 type decider struct {
 	pc uint64 // of the branch
-	to uint64 // where it goes then
+	to uint64 // where it goes in that case
 }
 
-// deciders are the branches that the instruction at pc is directly control
-// dependent on, within its function.
+// deciders returns the branches on which the instruction at pc is directly control
+// dependent, within its function.
 func (c *code) deciders(pc uint64) (list []decider) {
 	ref, ok := c.flow.Find(pc)
 	if !ok {

@@ -5,14 +5,14 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// A thread that has made use of a racy value was led by it only if another one
-// would have led it elsewhere. The trace has no values, but what flags are set
-// to stands in the code.
+// A racy value influenced a thread only if another value would have led the thread
+// elsewhere. The trace has no values, but the code has the constants to which flags are
+// set.
 
-// maxConstant bounds the instructions that are followed to find a constant.
+// maxConstant limits the instructions that are followed to find a constant.
 const maxConstant = 8
 
-// stored is the value that a store put into memory, if the code tells it.
+// stored returns the value that a store wrote to memory, if the code determines it.
 func (g *graph) stored(p point) (v uint64, ok bool, err error) {
 	_, d, err := g.block(p.thread, p.block)
 	if err != nil || p.inst >= len(d.insts) {
@@ -34,7 +34,7 @@ func truncate(v uint64, size uint8) uint64 {
 	return v
 }
 
-// constant is the value that a register has at a point, if the code tells it.
+// constant returns the value of a register at a point, if the code determines it.
 func (g *graph) constant(p point, r uint8, left int) (v uint64, ok bool, err error) {
 	if r == 0 {
 		return 0, true, nil
@@ -61,7 +61,7 @@ func (g *graph) constant(p point, r uint8, left int) (v uint64, ok bool, err err
 			v = uint64(int64(int32(v)))
 		}
 		return v, ok, err
-	case rv.OpADD: // how a register is copied
+	case rv.OpADD: // the usual copy of a register
 		switch {
 		case i.Rs1 == 0:
 			return g.constant(q, i.Rs2, left-1)
@@ -72,7 +72,7 @@ func (g *graph) constant(p point, r uint8, left int) (v uint64, ok bool, err err
 	return 0, false, nil
 }
 
-// initial is what the program's file has in a variable.
+// initial returns the value of a variable in the program's file.
 func (e *explainer) initial(addr, size uint64) (v uint64, ok bool) {
 	if _, _, ok := e.img.Object(addr); !ok {
 		return 0, false
@@ -81,12 +81,12 @@ func (e *explainer) initial(addr, size uint64) (v uint64, ok bool) {
 	for i := len(data) - 1; i >= 0; i-- {
 		v = v<<8 | uint64(data[i])
 	}
-	return v, true // what the file does not hold is zero
+	return v, true // what is not in the file is zero
 }
 
-// without is the value that a racy read would have got without the writes that
-// race with it: of the last store that was ordered before it, or else of the
-// program's file. ok is false when that is not known.
+// without returns the value that a racy read would have obtained without the writes that
+// race with it: from the last store that was ordered before it, or else from the
+// program's file. ok is false if it is not known.
 func (e *explainer) without(read *exec, at point) (v uint64, ok bool, err error) {
 	_, d, err := e.block(at.thread, at.block)
 	if err != nil || at.inst >= len(d.sites) || d.sites[at.inst] < 0 {
@@ -127,17 +127,16 @@ func (e *explainer) without(read *exec, at point) (v uint64, ok bool, err error)
 	return 0, false, nil
 }
 
-// maxRivals bounds the other writes that are looked at for a read; it is done
-// for rivalReads reads of a pair of instructions, which say the same mostly.
+// maxRivals limits the other writes that are examined for a read. They are examined for
+// rivalReads reads of a pair of instructions, because most reads have the same result.
 const (
 	maxRivals  = 32
 	rivalReads = 16
 )
 
-// led reports whether a racy read could have got another value than that of a
-// write only if it did not read from that one: neither what it would have read
-// without racing writes nor what another thread's racing write stored is known
-// to be the same.
+// led reports whether a racy read could have obtained another value than that of a write
+// only by not reading from that write: neither the value without racing writes nor that
+// of another thread's racing write is known to be the same.
 func (e *explainer) led(write, read *exec, from, at point) (bool, error) {
 	v, ok, err := e.stored(from)
 	if !ok || err != nil {

@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// behind lists the race whose racy value decided, by branches, that the accesses
-// of the first instance of race i were executed.
+// behind returns the races whose racy values decided, by branches, that the accesses of
+// the first instance of race i were executed.
 func (e *explainer) behind(i int) ([]int, error) {
 	e.begin()
 	e.budget = min(e.budget, behindSteps)
@@ -23,16 +23,15 @@ func (e *explainer) behind(i int) ([]int, error) {
 	return nil, nil
 }
 
-// behindSteps bounds the searches for what a race is behind, and for what
-// controls it: what decided is mostly near.
+// behindSteps limits the searches for what a race is behind, and for what controls it.
+// Most deciding races are near.
 const behindSteps = 300
 
-// controlled lists the races whose writes event-control both sides of the first
-// instance of race i, by the paper's relation: a write a of such a race comes
-// before one side in the thread of that, and a read b that races with it comes
-// before the other side in its thread, which has made use of the value by then,
-// in a branch or in an address (what comes after that in the thread is
-// controlled by program order).
+// controlled returns the races whose writes event-control both sides of the first
+// instance of race i, by the paper's relation. A write a of such a race comes before one
+// side in that side's thread. A read b that races with a comes before the other side in
+// its thread, and that thread has used the value by then in a branch or an address (later
+// accesses of the thread are controlled by program order).
 func (e *explainer) controlled(i int) (list []int, err error) {
 	e.begin()
 	e.budget = min(e.budget, behindSteps)
@@ -70,7 +69,7 @@ func (e *explainer) controlledBy(k int, p *pairOf) (bool, error) {
 	return false, nil
 }
 
-// maxReads bounds the reads before an access that are tried.
+// maxReads limits the reads before an access that are tried.
 const maxReads = 16
 
 // controlsBoth reports whether a write by a's site comes before c in its thread
@@ -122,8 +121,8 @@ func (e *explainer) controlsBoth(a, b exec, c, d *exec) (bool, error) {
 	return false, nil
 }
 
-// usedBefore reports whether the value of a racy read was used by the time that a
-// thread was at a point. An access at an address computed from it counts as used.
+// usedBefore reports whether a thread had used the value of a racy read before a point.
+// An access at an address computed from the value counts as a use.
 func (e *explainer) usedBefore(read *exec, until point, anyway bool) (bool, error) {
 	at, err := e.place(read)
 	if err != nil {

@@ -16,17 +16,17 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Analyze finds out which of the races of a trace are artifacts. res is what
-// [race.Analyze] found in it, img the program.
+// Analyze finds out which of the races of a trace are artifacts. res is the result of
+// [race.Analyze] for the trace, and img is the program.
 //
-// A trace without addresses or control flow leads to verdicts Unknown, not an
-// error. When ctx ends, the result is what is known by then, the rest Unknown,
-// beside the error.
+// For a trace without addresses or control flow, the verdicts are Unknown, which is not
+// an error. If ctx is done early, Analyze returns its error and what is known by then;
+// the other verdicts are Unknown.
 func Analyze(ctx context.Context, t *cdr.Trace, img *image.Space, res *race.Result, opts Options) (*Result, error) {
 	opts.defaults()
 	out := &Result{Verdicts: make([]Verdict, len(res.Races))}
 	if len(res.Races) < 2 {
-		return out, nil // a race is no artifact of itself
+		return out, nil // a race is not an artifact of itself
 	}
 	if m := t.Info().Mode; m != format.ModeCDR {
 		return out.unknown(fmt.Sprintf("the trace was recorded with --record %s", m)), nil
@@ -57,7 +57,7 @@ func Analyze(ctx context.Context, t *cdr.Trace, img *image.Space, res *race.Resu
 // Interrupted is the reason of verdicts that were not reached.
 const Interrupted = "the analysis was interrupted"
 
-// judgeAll finds out what the races are.
+// judgeAll determines the verdicts of all races.
 func (e *explainer) judgeAll(ctx context.Context, out *Result) error {
 	e.budget = e.opts.TotalSteps
 	doubts, err := e.judgeOrder(ctx, out)
@@ -68,8 +68,8 @@ func (e *explainer) judgeAll(ctx context.Context, out *Result) error {
 	for i := range out.Verdicts {
 		v := &out.Verdicts[i]
 		e.begin()
-		// By address says less: where both are so, the threads met at an element
-		// that the racy value chose, and may meet there unordered.
+		// By address says less. If both apply, the threads met at an element that the
+		// racy value chose, and may meet there unordered.
 		byAddress, err := e.judge(i)
 		if err != nil {
 			return err
@@ -97,11 +97,11 @@ func (e *explainer) judgeAll(ctx context.Context, out *Result) error {
 	return nil
 }
 
-// begin sets what may be spent on a race.
+// begin sets the budget of a race.
 func (e *explainer) begin() { e.budget = min(e.opts.Steps, e.opts.TotalSteps-(e.steps-e.ordering)) }
 
-// judgeOrder finds the races that are explained by order. Of those that may be
-// but are not known to be, it returns the reason.
+// judgeOrder finds the races that are explained by order. For those that may be but are
+// not known to be, it returns the reason.
 func (e *explainer) judgeOrder(ctx context.Context, out *Result) (doubts map[int]string, err error) {
 	list := e.wanting()
 	doubts = map[int]string{}
@@ -150,8 +150,8 @@ func (e *explainer) judgeOrder(ctx context.Context, out *Result) (doubts map[int
 	return doubts, nil
 }
 
-// newExplainer prepares an analysis. The error is errTooMuch when the run is
-// beyond what may be kept.
+// newExplainer prepares an analysis. The error is errTooMuch if the run exceeds the
+// limits of what is kept.
 func newExplainer(ctx context.Context, t *cdr.Trace, img *image.Space, res *race.Result, opts *Options) (*explainer, error) {
 	src := replay.FromTrace(t)
 	x, err := newIndex(ctx, src, res.Races, img, img.TLSSize(), opts)
@@ -176,8 +176,8 @@ func (r *Result) unknown(reason string) *Result {
 	return r
 }
 
-// breakCycles makes the first race of each cycle of first causes one of its
-// own: they are consequences of each other, and one must be the first.
+// breakCycles makes the first race of each cycle of first causes independent. The races
+// of a cycle are consequences of each other, and one must be the first.
 func (r *Result) breakCycles() {
 	for i := range r.Verdicts {
 		at := i
@@ -202,14 +202,14 @@ func (c *code) findHooked(src replay.Source) error {
 	return nil
 }
 
-// explainer judges races.
+// explainer determines the verdicts of races.
 type explainer struct {
 	*graph
 	img    *image.Space
 	res    *race.Result
 	opts   *Options
 	slices map[sliceKey]*slice
-	// ordering is how many of the steps were for races by order.
+	// how many of the steps were for races by order
 	ordering int
 	rivals   map[pairKey]int // how often [explainer.led] has looked for rivals
 }
@@ -217,9 +217,8 @@ type explainer struct {
 // pairOf is a dynamic instance.
 type pairOf struct{ c, d exec }
 
-// instances returns dynamic instances of race i: the first one, the last one, and
-// others in no special order. A race with an event for a side has only those
-// two.
+// instances returns dynamic instances of race i: the first one, the last one, and others
+// in no particular order. A race with an event for a side has only the first two.
 func (e *explainer) instances(i int) iter.Seq[pairOf] {
 	return func(yield func(pairOf) bool) {
 		r := &e.res.Races[i]
@@ -246,13 +245,12 @@ func (e *explainer) instances(i int) iter.Seq[pairOf] {
 	}
 }
 
-// same reports whether two instances are one.
+// same reports whether two instances are the same.
 func (p *pairOf) same(q *pairOf) bool {
 	return p.c.same(&q.c) && p.d.same(&q.d) || p.c.same(&q.d) && p.d.same(&q.c)
 }
 
-// maxCompared bounds the records that are compared in search of instances of
-// one race.
+// maxCompared limits the records that are compared in search of instances of one race.
 const maxCompared = 4 << 20
 
 // instances returns the instances of race i between executions of sites.
@@ -277,7 +275,7 @@ func (x *index) instances(i int) iter.Seq[pairOf] {
 	}
 }
 
-// judge finds out whether race i is an artifact by address.
+// judge determines whether race i is an artifact by address.
 func (e *explainer) judge(i int) (Verdict, error) {
 	v := Verdict{Status: Artifact}
 	for p := range e.instances(i) {
@@ -323,13 +321,13 @@ func (e *explainer) judge(i int) (Verdict, error) {
 	return v, nil
 }
 
-// because is why an instance is an artifact.
+// because says why an instance is an artifact.
 type because struct {
 	cause int  // race
 	write exec // its writing side
-	side  exec // of the artifact, that the value led to
+	side  exec // the side of the artifact that the value led to
 	slice *slice
-	hit   int // in the slice
+	hit   int // index in the slice
 }
 
 // explain looks for causes of an instance of race i: a racy read b whose value
@@ -344,7 +342,7 @@ func (e *explainer) explain(i int, p *pairOf, by By, all bool) (why []because, m
 			return nil, "", err
 		}
 	}
-	// try looks at one racy read. It reports true when that is enough.
+	// try examines one racy read. It returns true if that is enough.
 	try := func(k, h int, c *exec, other *slice) (bool, error) {
 		w, cause, err := e.controls(i, s[k].hits[h].read, c, other)
 		if err != nil || cause < 0 {
@@ -359,8 +357,8 @@ func (e *explainer) explain(i int, p *pairOf, by By, all bool) (why []because, m
 		}
 		return !all, nil
 	}
-	// Nearest first; that the write comes first in its thread is common, and
-	// found before the walks are at their ends.
+	// Nearest first. The write is often the first in its thread, which is found before
+	// the walks end.
 	for k := range sides {
 		for h := 0; ; h++ {
 			if h == len(s[k].hits) {
@@ -395,7 +393,7 @@ func (e *explainer) explain(i int, p *pairOf, by By, all bool) (why []because, m
 
 const inputDoubt = "a system call may have written a value on the way"
 
-// maxWriters bounds the writes that are tried for one racy read.
+// maxWriters limits the writes that are tried for one racy read.
 const maxWriters = 64
 
 // controls looks for a write that races with b and event-controls the other

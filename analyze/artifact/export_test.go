@@ -9,7 +9,7 @@ func (s Status) String() string {
 	return "status?"
 }
 
-// Artifacts is the number of races that are artifacts.
+// Artifacts returns the number of races that are artifacts.
 func (r *Result) Artifacts() (n int) {
 	for i := range r.Verdicts {
 		if r.Verdicts[i].Status == Artifact {
@@ -19,8 +19,8 @@ func (r *Result) Artifacts() (n int) {
 	return n
 }
 
-// Root is the race that first causes lead to from race i: i itself when it is
-// no artifact.
+// Root returns the race that is reached from race i by following first causes, which is i
+// itself if it is not an artifact.
 func (r *Result) Root(i int) int {
 	for range r.Verdicts {
 		if v := &r.Verdicts[i]; v.Status == Artifact && len(v.Causes) > 0 {

@@ -5,7 +5,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// followBlocks is how many blocks behind a racy read its value is followed.
+// followBlocks is the number of blocks after a racy read in which its value is followed.
 const followBlocks = 64
 
 // slot is a word of a stack frame, relative to a register at the read.
@@ -14,19 +14,18 @@ type slot struct {
 	off int64
 }
 
-// value is where a value that was read is kept for the moment.
+// value says where a value that was read is at present.
 type value struct {
 	regs  uint64
 	slots map[slot]bool
 	sp    int64 // by how much the stack pointer has moved
-	frame bool  // the frame pointer is what it was
+	frame bool  // the frame pointer is unchanged
 }
 
-// looked finds the point from which on a thread has made use of the value of a
-// racy read: a branch that it decides has been executed, or an access at the
-// address that it is, or leads to, is executed next. ok is false when the thread
-// goes on without that for a while: what it does then, it would have done with
-// another value too.
+// looked returns the point from which on a thread has used the value of a racy read: a
+// branch that depends on it has been executed, or an access at an address that is, or is
+// computed from, the value is next. ok is false if the thread continues without that for
+// a while; it would then have done the same with another value.
 func (g *graph) looked(read point) (from point, ok bool, err error) {
 	v := value{slots: map[slot]bool{}, frame: true}
 	at := read
@@ -118,7 +117,7 @@ func (v *value) step(i rv.Inst) used {
 // regFP is the frame pointer.
 const regFP = 8
 
-// slot is the word of the frame that a load or store is about.
+// slot returns the word of the frame that a load or store is about.
 func (v *value) slot(i rv.Inst) (slot, bool) {
 	switch {
 	case i.Rs1 == regSP:

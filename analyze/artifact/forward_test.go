@@ -12,7 +12,7 @@ import (
 	"hindsight/wpp/cfg"
 )
 
-// log keeps a run as it happens, instruction by instruction.
+// log records a run as it happens, instruction by instruction.
 type log struct {
 	blocks  []event.Block
 	batches []event.Batch
@@ -43,7 +43,7 @@ type execKey struct {
 	ordinal uint64
 }
 
-// plainExec is an execution, with all that tells whether it races.
+// plainExec is an execution with everything that determines whether it races.
 type plainExec struct {
 	execKey
 	addr       uint64
@@ -52,8 +52,8 @@ type plainExec struct {
 	start, end int // positions of the events around its segment
 }
 
-// plainRun is what a walk along the whole run finds out about the racing
-// sites: all pairs compared with all.
+// plainRun is what a walk along the whole run finds out about the racing sites by
+// comparing all pairs.
 type plainRun struct {
 	execs  []*plainExec
 	atomic map[uint64]bool
@@ -148,7 +148,7 @@ func (r *plainRun) race(x, y *plainExec) bool {
 	return false
 }
 
-// racyReads are the reads that race, of the pairs of sites that may.
+// racyReads returns the reads that race, in the pairs of sites that may race.
 func (r *plainRun) racyReads(pairs map[[2]format.Site]bool) map[execKey]bool {
 	racy := map[execKey]bool{}
 	for _, x := range r.execs {
@@ -211,10 +211,9 @@ func (s *sets) union(a, b set) set {
 	return id
 }
 
-// tracker pushes the labels of racy reads forward through a run: through
-// registers, through memory byte by byte in the order in which it happened,
-// and, if it is to follow control, through regions between branches and their
-// immediate post-dominators.
+// tracker pushes the labels of racy reads forward through a run: through registers,
+// through memory byte by byte in the order in which it happened, and, if it follows
+// control, through regions between branches and their immediate post-dominators.
 type tracker struct {
 	*sets
 	log     *log
@@ -236,14 +235,14 @@ type tracker struct {
 type taint struct {
 	regs    [64]set
 	stack   event.CallStack
-	left    bool // a return happened; where to shows in the next block
+	left    bool // a return happened; the next block shows where to
 	regions []region
 }
 
 // region is code whose execution a branch decided.
 type region struct {
 	depth int
-	until uint64 // the block that ends it, 0: the end of the activation
+	until uint64 // the block that ends it; 0: the end of the activation
 	set   set
 }
 
@@ -325,7 +324,7 @@ func (k *tracker) event(t *taint, e *event.Event) {
 	}
 }
 
-// leave drops the regions of activations that are over.
+// leave removes the regions of activations that have ended.
 func (t *taint) leave() {
 	for n := len(t.regions); n > 0 && t.regions[n-1].depth > len(t.stack.Frames); n-- {
 		t.regions = t.regions[:n-1]

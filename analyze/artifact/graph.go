@@ -16,33 +16,33 @@ type point struct {
 	inst   int
 }
 
-// nodeKey is an executed instruction and what of it matters: all that it did,
-// or only which address it accessed.
+// nodeKey is an executed instruction and the part of it that matters: everything, or only
+// the address it accessed.
 type nodeKey struct {
 	point
 	address bool
 }
 
-// node is an instruction in the dependence graph. What it depends on is found
-// when first asked for.
+// node is an instruction in the dependence graph. Its dependences are found when they are
+// first needed.
 type node struct {
 	nodeKey
 	data    []edge
 	control []edge
-	// read is the execution, if this is a racy read; the value it got is not
+	// read is the execution, if this is a racy read. The value it obtained is not
 	// followed.
 	read *exec
-	// missing says why its data flow is not known whole; "" if it is.
+	// missing says why its data flow is incomplete, or is "".
 	missing             string
 	hasData, hasControl bool
-	addr, size          uint64 // that it accesses, 0 if unknown
+	addr, size          uint64 // that it accesses; 0 if unknown
 }
 
 // edge leads to what an instruction depends on.
 type edge struct {
 	to    int32
 	kind  edgeKind
-	doubt bool // it may not be so
+	doubt bool // the dependence may not exist
 }
 
 type edgeKind uint8
@@ -53,10 +53,10 @@ const (
 	viaControl
 )
 
-// graph is the part of the run's dependences that was looked at: an
-// instruction depends on those that gave its operands their values, a load on
-// the stores that it read from, anything on the branch that led to it. It
-// grows as it is walked. Edges lead into the past.
+// graph is the part of the run's dependences that was examined. An instruction depends on
+// those that computed its operands, a load on the stores that it read from, and every
+// instruction on the branch that led to it. The graph grows as it is walked. Edges lead
+// into the past.
 type graph struct {
 	// canceled says why to stop looking, nil: go on.
 	canceled func() error
@@ -71,12 +71,12 @@ type graph struct {
 	counted  int // of index.compared
 }
 
-// comparedStep is how many records may be compared for a step.
+// comparedStep is the number of records that may be compared for one step.
 const comparedStep = 256
 
 var errBudget = errors.New("the data flow is too long")
 
-// maxNodes bounds the memory of the graph.
+// maxNodes limits the memory of the graph.
 const maxNodes = 2 << 20
 
 func newGraph(canceled func() error, t *cdr.Trace, c *code, x *index) (*graph, error) {
@@ -98,7 +98,7 @@ func (g *graph) spend() error {
 			return err
 		}
 	}
-	if g.index.compared > g.counted+comparedStep { // comparing records costs too
+	if g.index.compared > g.counted+comparedStep { // comparing records takes time too
 		n := (g.index.compared - g.counted) / comparedStep
 		g.counted += n * comparedStep
 		g.steps, g.budget = g.steps+n, g.budget-n
@@ -128,7 +128,7 @@ func (g *graph) block(th event.ThreadID, n uint64) (cdr.CodeBlock, *block, error
 	return b, g.code.block(&b), nil
 }
 
-// start is the node of an access whose address is asked for.
+// start returns the node of an access whose address matters.
 func (g *graph) start(x *exec) (int32, error) {
 	p, err := g.place(x)
 	if err != nil {
@@ -224,8 +224,8 @@ func (g *graph) findData(id int32) ([]edge, error) {
 	return out, nil
 }
 
-// definition finds the instruction that gave register r the value that it has
-// at a point; ok is false when none in the trace did.
+// definition returns the instruction that computed the value of register r at a point. ok
+// is false if no instruction in the trace did.
 func (g *graph) definition(p point, r int) (point, bool, error) {
 	h := g.history[p.thread]
 	_, d, err := g.block(p.thread, p.block)
@@ -256,7 +256,7 @@ func (g *graph) definition(p point, r int) (point, bool, error) {
 			return point{}, false, err
 		}
 		if hooked && clobbered>>r&1 != 0 {
-			return point{}, false, nil // what a lock or malloc returned
+			return point{}, false, nil // the result of a lock or of malloc
 		}
 		if i := d.lastDef(len(d.insts), r); i >= 0 {
 			return point{p.thread, m, i}, true, nil
@@ -265,7 +265,7 @@ func (g *graph) definition(p point, r int) (point, bool, error) {
 	}
 }
 
-// lastDef returns the last instruction before that index which defines r, or -1.
+// lastDef returns the last instruction before index that defines r, or -1.
 func (d *block) lastDef(before, r int) int {
 	for i := min(before, len(d.insts)) - 1; i >= 0; i-- {
 		if defs(d.insts[i])>>r&1 != 0 {
@@ -275,8 +275,8 @@ func (d *block) lastDef(before, r int) int {
 	return -1
 }
 
-// hookedAt reports whether block execution n ended with a call of a hooked
-// function, which is an event and no blocks.
+// hookedAt reports whether block execution n ended with a call of a hooked function,
+// which is an event without blocks.
 func (g *graph) hookedAt(th event.ThreadID, n uint64, d *block) (bool, error) {
 	if len(d.pcs) == 0 || !g.code.hooked[d.pcs[len(d.pcs)-1]] {
 		return false, nil
@@ -290,8 +290,8 @@ func (g *graph) hookedAt(th event.ThreadID, n uint64, d *block) (bool, error) {
 	return after > before, err
 }
 
-// argument is the argument of a thread: what its creator had in a3 when it
-// called pthread_create.
+// argument returns the argument of a thread: the value of its creator's a3 when it called
+// pthread_create.
 func (g *graph) argument(th event.ThreadID, r int) (point, bool, error) {
 	if r != regA0 {
 		return point{}, false, nil
@@ -303,7 +303,7 @@ func (g *graph) argument(th event.ThreadID, r int) (point, bool, error) {
 	return g.definition(p, regA0+3)
 }
 
-// creation is the call that created a thread.
+// creation returns the call that created a thread.
 func (g *graph) creation(th event.ThreadID) (point, bool, error) {
 	c, ok := g.index.creates[th]
 	if !ok || int(c.thread) >= len(g.history) {
@@ -312,8 +312,8 @@ func (g *graph) creation(th event.ThreadID) (point, bool, error) {
 	return g.eventPoint(c.thread, c.index)
 }
 
-// eventPoint is the instruction that an event was: an atomic access, or the
-// call of a hooked function.
+// eventPoint returns the instruction of an event: an atomic access, or the call of a
+// hooked function.
 func (g *graph) eventPoint(th event.ThreadID, index uint64) (point, bool, error) {
 	n, err := g.history[th].EventPoint(index)
 	if err != nil || n == 0 {
@@ -338,14 +338,14 @@ func (g *graph) controlOf(id int32) ([]edge, error) {
 	return g.nodes[id].control, nil
 }
 
-// maxMismatch is how many executions of deciding branches that went the other
-// way are passed over.
+// maxMismatch is the number of executions of deciding branches that went the other way
+// and are skipped.
 const maxMismatch = 64
 
-// decider finds what decided that the instruction at a point was executed: the
-// last branch before it, in the same activation of the function, that it is
-// control dependent on; if there is none, the call of the function; for the
-// first function of a thread, the call that created the thread.
+// decider returns what decided that the instruction at a point was executed: the last
+// branch before it, in the same activation of the function, on which it is control
+// dependent. If there is none, that is the call of the function, and for the first
+// function of a thread the call that created the thread.
 func (g *graph) decider(p point) (point, bool, error) {
 	h := g.history[p.thread]
 	_, d, err := g.block(p.thread, p.block)
@@ -372,7 +372,7 @@ func (g *graph) decider(p point) (point, bool, error) {
 	return g.last(p.thread, call)
 }
 
-// last is the last instruction of a block execution.
+// last returns the last instruction of a block execution.
 func (g *graph) last(th event.ThreadID, n uint64) (point, bool, error) {
 	_, d, err := g.block(th, n)
 	if err != nil || len(d.insts) == 0 {
@@ -381,8 +381,8 @@ func (g *graph) last(th event.ThreadID, n uint64) (point, bool, error) {
 	return point{th, n, len(d.insts) - 1}, true, nil
 }
 
-// tail finds the jump from another function by which the function of p was
-// entered within the activation that call began.
+// tail returns the jump from another function by which the function of p was entered
+// within the activation that call began.
 func (g *graph) tail(p point, pc, call uint64, called bool) (point, bool, error) {
 	h, f := g.history[p.thread], g.code.flow.FuncAt(pc)
 	n := p.block
@@ -421,8 +421,8 @@ func (g *graph) tail(p point, pc, call uint64, called bool) (point, bool, error)
 	return point{}, false, errBudget
 }
 
-// lastTail finds the last block execution before n that may have jumped to
-// another function.
+// lastTail returns the last block execution before n that may have jumped to another
+// function.
 func (g *graph) lastTail(th event.ThreadID, n uint64) (uint64, bool, error) {
 	h := g.history[th]
 	want := wpp.Marks{0, tailMark}
@@ -479,8 +479,8 @@ func (g *graph) branch(p point, list []decider, call uint64, called bool) (point
 	return point{}, false, errBudget
 }
 
-// decides reports whether block execution m ended with one of the branches, and
-// that went the way that decides.
+// decides reports whether block execution m ended with one of the branches, and went in
+// the deciding direction.
 func (g *graph) decides(th event.ThreadID, m uint64, list []decider) (bool, error) {
 	_, d, err := g.block(th, m)
 	if err != nil || len(d.pcs) == 0 {

@@ -18,27 +18,26 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// errTooMuch says that the run is beyond what the analysis keeps.
+// errTooMuch says that the run exceeds the limits of what the analysis keeps.
 var errTooMuch = errors.New("too many accesses by the racing instructions")
 
-// index knows all executions of the instructions that take part in races, so
-// that it can say which of them race, instance by instance, and where the
-// events of the run are.
+// index has all executions of the instructions that take part in races. It can say which
+// of them race, instance by instance, and where the events of the run are.
 type index struct {
 	sites   map[format.SiteID]*siteIndex
 	pairs   map[pairKey]int // static pair of sites → index of the race
 	byRace  [][]pairKey     // the same by race, in order
-	seqs    [][]uint64      // for each thread, the places of its events in S_synch
+	seqs    [][]uint64      // for each thread, the positions of its events in S_synch
 	creates map[event.ThreadID]eventRef
 	events  map[sideEvent]event.StrandID // strands of the events that are sides of races
 	tls     uint64
-	tps     []uint64 // where the thread-local variables of each thread begin, 0 if unknown
+	tps     []uint64 // where the thread-local variables of each thread begin; 0 if unknown
 	private allocs   // memory of which each thread has its own part
 	allocs  allocs
-	atomic  *replay.Atomics // that some atomic access touches
+	atomic  *replay.Atomics // bytes that an atomic access touches
 	records int
 	clocks  int // words of all clocks
-	// compared counts the records looked at in search of races.
+	// compared counts the records examined in search of races.
 	compared int
 	survey   *replay.Survey
 	strands  bool // some thread acts as another strand than its own
@@ -50,7 +49,7 @@ type eventRef struct {
 	seq    uint64
 }
 
-// sideEvent names an event that is a side of a race.
+// sideEvent identifies an event that is a side of a race.
 type sideEvent struct {
 	thread event.ThreadID
 	index  uint64
@@ -75,8 +74,8 @@ type unit struct {
 	strand event.StrandID // that the thread acts as
 	epoch  uint64
 	clock  hb.Clock
-	start  uint64 // 1 + the place in S_synch of the event that begins it, 0 if none
-	end    uint64 // place in S_synch of the event that ends it
+	start  uint64 // 1 + the position in S_synch of the event that begins it; 0 if none
+	end    uint64 // position in S_synch of the event that ends it
 }
 
 // before reports whether x happens before y.
@@ -85,7 +84,7 @@ func (x *unit) before(y *unit) bool { return y.clock.At(x.strand) >= x.epoch }
 // exec is an execution of a racing site, or an event that races.
 type exec struct {
 	site    format.SiteID
-	ordinal uint64 // of an event, its index among the thread's
+	ordinal uint64 // of an event: its index among the thread's events
 	event   bool
 	addr    uint64
 	size    uint64
@@ -94,13 +93,13 @@ type exec struct {
 
 func (x *exec) thread() event.ThreadID { return x.unit.thread }
 
-// same reports whether two are one.
+// same reports whether two executions are the same.
 func (x *exec) same(y *exec) bool {
 	return x.site == y.site && x.ordinal == y.ordinal && x.event == y.event && x.unit.thread == y.unit.thread
 }
 
-// maxClocks bounds the words of vector clocks that are kept, maxEvents the
-// events whose places are.
+// maxClocks limits the words of vector clocks that are kept, and maxEvents the events
+// whose positions are.
 const (
 	maxClocks = 8 << 20
 	maxEvents = 16 << 20
@@ -112,10 +111,10 @@ type indexer struct {
 	opts     *Options
 	run      *replay.Walk
 	business replay.Business
-	last     map[event.StrandID]hb.Clock // of each strand, the clock that its last unit has
+	last     map[event.StrandID]hb.Clock // for each strand, the clock of its last unit
 }
 
-// newIndex makes the index of the plain sides of the races.
+// newIndex returns the index of the plain sides of the races.
 func newIndex(ctx context.Context, src replay.Source, races []race.Race, prog place.Program, tls uint64, opts *Options) (*index, error) {
 	n := src.NumThreads()
 	x := &indexer{
@@ -195,8 +194,8 @@ func (x *index) writesAndReads(k int) iter.Seq2[format.SiteID, format.SiteID] {
 	}
 }
 
-// scan is a first walk along S_synch: places of events, atomic bytes, threads
-// that nobody creates.
+// scan is the first walk along S_synch. It finds the positions of events, atomic bytes,
+// and threads that no thread creates.
 func (x *indexer) scan(ctx context.Context, src replay.Source) (err error) {
 	total := 0
 	x.survey, err = replay.NewSurvey(ctx, src, len(x.seqs), false, &x.business, func(ev *replay.Event) error {
@@ -261,7 +260,7 @@ func (x *indexer) pass(ctx context.Context, src replay.Source) error {
 	})
 }
 
-// take keeps the runs of racing sites in a segment.
+// take adds the runs of racing sites in a segment.
 func (x *indexer) take(seg replay.Segment, of *replay.Unit) error {
 	var u *unit
 	for r, err := range seg.Runs() {
@@ -299,7 +298,7 @@ func (x *indexer) take(seg replay.Segment, of *replay.Unit) error {
 	return nil
 }
 
-// byLibrary finds the parts of a run by library code at pc that are to the user's
+// byLibrary returns the parts of a run by library code at pc that access the user's
 // memory.
 func (x *indexer) byLibrary(pc uint64, r *fold.Run, put func(from, to uint64)) error {
 	const limit = 1 << 20
@@ -327,9 +326,8 @@ func (x *indexer) byLibrary(pc uint64, r *fold.Run, put func(from, to uint64)) e
 	return nil
 }
 
-// unit is a segment; nil when the clocks take too much memory.
-// Units of a strand share a clock as long as they have heard of the same of
-// other strands.
+// unit returns the unit of a segment, or nil if the clocks take too much memory. Units of
+// a strand share a clock as long as they know the same about other strands.
 func (x *indexer) unit(of *replay.Unit) *unit {
 	t, order := of.Thread, x.run.Order
 	now := order.Clock(t)
@@ -350,8 +348,8 @@ func (x *indexer) unit(of *replay.Unit) *unit {
 	return u
 }
 
-// at is the execution of a racing site with that ordinal; ok is false when it
-// is not recorded or none of the user's business.
+// at returns the execution of the racing site with that ordinal. ok is false if it is not
+// recorded or none of the user's business.
 func (x *index) at(t event.ThreadID, id format.SiteID, ordinal uint64) (exec, bool) {
 	s := x.sites[id]
 	if s == nil {
@@ -365,7 +363,7 @@ func (x *index) at(t event.ThreadID, id format.SiteID, ordinal uint64) (exec, bo
 	return s.exec(id, &list[i], ordinal-list[i].first), true
 }
 
-// side is the execution of a side of a race.
+// side returns the execution of a side of a race.
 func (x *index) side(s *race.Side) (exec, bool) {
 	if s.Op.Plain() {
 		return x.at(s.Thread, s.Site, s.Ordinal)
@@ -396,7 +394,7 @@ func (x *index) partners(id format.SiteID, y *exec) iter.Seq[exec] {
 				own.build(size)
 			}
 			list := own.records
-			// What races is contiguous in time.
+			// The racing executions are contiguous in time.
 			from := sort.Search(len(list), func(i int) bool { return !list[i].unit.before(y.unit) })
 			for _, i := range own.near(y.addr, y.size, from) {
 				r := &list[i]
@@ -421,7 +419,7 @@ func (x *index) races(a, b *exec) bool {
 	return a.unit.strand != b.unit.strand && !a.unit.before(b.unit) && !b.unit.before(a.unit) && x.common(a, b)
 }
 
-// common reports whether two executions have a byte in common that counts.
+// common reports whether two executions have a common byte that counts.
 func (x *index) common(a, b *exec) bool {
 	for at := max(a.addr, b.addr); at-a.addr < a.size && at-b.addr < b.size; at++ {
 		if x.atomic.Ever(at>>3)>>(at&7)&1 == 0 {
@@ -431,8 +429,8 @@ func (x *index) common(a, b *exec) bool {
 	return false
 }
 
-// own reports whether an address is in memory of which a thread has a part of its
-// own, so that its strands, which run one after another, do not race there.
+// own reports whether an address is in memory of which a thread has its own part. The
+// strands of the thread run there one after another, so they do not race.
 func (x *index) own(t event.ThreadID, addr uint64) bool {
 	return x.private.between(addr, 0, math.MaxUint64) || x.tps[t] != 0 && addr-x.tps[t] < x.tls
 }

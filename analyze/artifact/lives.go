@@ -5,9 +5,9 @@ import "sort"
 // alloc is the beginning of a life of memory.
 type alloc struct{ seq, addr, size uint64 }
 
-// allocs finds those that lie at an address.
+// allocs finds the lives that begin at an address.
 type allocs struct {
-	pages map[uint64][]alloc // small ones
+	pages map[uint64][]alloc // small lives
 	large []alloc
 }
 

@@ -10,8 +10,8 @@ import (
 	"hindsight/wpp"
 )
 
-// loaded finds the stores that a load got its value from. When the load is a
-// racy read, it says so and follows nothing: that race is a cause.
+// loaded returns the stores from which a load obtained its value. If the load is a racy
+// read, loaded says so and follows nothing, because that race is a cause.
 func (g *graph) loaded(id int32, b *cdr.CodeBlock, d *block, size uint64) ([]edge, error) {
 	p := g.nodes[id].point
 	at := d.sites[p.inst]
@@ -50,8 +50,7 @@ func (g *graph) loaded(id int32, b *cdr.CodeBlock, d *block, size uint64) ([]edg
 	return g.writers(id, &l, addr, size)
 }
 
-// touchesAtomic reports whether some atomic access of the run is to one of the
-// bytes.
+// touchesAtomic reports whether an atomic access of the run touches one of the bytes.
 func (x *index) touchesAtomic(addr, size uint64) bool {
 	for i := range size {
 		if at := addr + i; x.atomic.Ever(at>>3)>>(at&7)&1 != 0 {
@@ -82,11 +81,11 @@ func (x *index) racy(e *exec) bool {
 type segment struct {
 	thread event.ThreadID
 	number uint64 // events of the thread before it
-	start  uint64 // 1 + the place in S_synch of the event that begins it, 0 if none
-	end    uint64 // place in S_synch of the event that ends it
+	start  uint64 // 1 + the position in S_synch of the event that begins it; 0 if none
+	end    uint64 // position in S_synch of the event that ends it
 }
 
-// bounds fills in where a segment begins and ends.
+// bounds sets where a segment begins and ends.
 func (g *graph) bounds(s *segment) {
 	seqs := g.index.seqs[s.thread]
 	s.end = math.MaxUint64
@@ -103,25 +102,24 @@ func (g *graph) bounds(s *segment) {
 	}
 }
 
-// load is a load whose value is looked for.
+// load is a load whose value is searched for.
 type load struct {
 	point
-	site int // its place among the sites of its block
+	site int // its index among the sites of its block
 	seg  segment
 }
 
-// written is a store found.
+// written is a store that was found.
 type written struct {
 	cdr.Store
 	seg  segment
 	size uint64
-	// doubt: a system call may have stored something else there since.
+	// doubt says that a system call may have stored something else there since.
 	doubt bool
 }
 
-// writers finds the stores that last wrote the bytes that a load read. The
-// load does not race, so that everything that was ordered before it in
-// S_synch, and nothing else, can have written them.
+// writers returns the stores that last wrote the bytes that a load read. The load does
+// not race, so exactly what was ordered before it in S_synch can have written them.
 func (g *graph) writers(id int32, l *load, addr, size uint64) (out []edge, err error) {
 	type span struct{ addr, size uint64 }
 	for todo := []span{{addr, size}}; len(todo) > 0; {
@@ -167,12 +165,12 @@ func (g *graph) storeNode(w written) (int32, error) {
 	return 0, errCode
 }
 
-// maxPassed bounds the stores that are passed over in search of another.
+// maxPassed limits the stores that are skipped in search of another.
 const maxPassed = 64
 
-// writer finds the store that wrote one of the bytes last; those that pass accepts, if
-// it is not nil, do not count. A thread that acts as several strands may have such
-// stores itself.
+// writer returns the store that last wrote one of the bytes. If pass is not nil, stores
+// that it accepts do not count. A thread that acts as several strands may itself have
+// such stores.
 func (g *graph) writer(id int32, l *load, addr, size uint64, pass func(*written) bool) (best written, found bool, err error) {
 	best, found, err = g.lastBut(l.thread, l.block, l.site, addr, size, pass)
 	if err != nil {
@@ -186,7 +184,7 @@ func (g *graph) writer(id int32, l *load, addr, size uint64, pass func(*written)
 		if th == l.thread {
 			continue
 		}
-		// The segments of th that an event ended before the load's began.
+		// The segments of th that an event ended before the load's segment began.
 		n := g.index.eventsBefore(th, l.seg.start)
 		if n == 0 {
 			continue
@@ -209,12 +207,12 @@ func (g *graph) writer(id int32, l *load, addr, size uint64, pass func(*written)
 		}
 	}
 	if found && g.index.allocs.between(addr, best.seg.end, l.seg.start) {
-		return best, false, nil // the memory was handed out since
+		return best, false, nil // the memory was reallocated since
 	}
 	return g.withDoubt(l, best, found)
 }
 
-// lastBut is lastStore of those that pass, if it is not nil, does not accept.
+// lastBut is lastStore among the stores that pass does not accept, if it is not nil.
 func (g *graph) lastBut(th event.ThreadID, n uint64, index int, addr, size uint64, pass func(*written) bool) (w written, ok bool, err error) {
 	w, ok, err = g.lastStore(th, n, index, addr, size)
 	for n := 0; err == nil && ok && pass != nil && pass(&w); n++ {
@@ -226,8 +224,8 @@ func (g *graph) lastBut(th event.ThreadID, n uint64, index int, addr, size uint6
 	return w, ok, err
 }
 
-// withDoubt reports whether the loading thread has made a system call since the
-// store that may have stored something else there.
+// withDoubt sets doubt if the loading thread has made a system call since the store that
+// may have stored something else there.
 func (g *graph) withDoubt(l *load, w written, found bool) (written, bool, error) {
 	if !found {
 		return w, false, nil
@@ -252,7 +250,7 @@ func (g *graph) lastStore(th event.ThreadID, n uint64, index int, addr, size uin
 	return w, true, err
 }
 
-// eventsBefore is the number of events of a thread with places below seq.
+// eventsBefore returns the number of events of a thread with positions below seq.
 func (x *index) eventsBefore(th event.ThreadID, seq uint64) uint64 {
 	seqs := x.seqs[th]
 	lo, hi := 0, len(seqs)

@@ -11,18 +11,18 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// A race is explained by order when each of its instances that is looked at is
-// ordered by happens-before together with the edges that repairing its causes
-// would add: from a racy write to what a thread does once it has read that value
-// by a racy read, and has made use of it (see [graph.looked]).
+// A race is explained by order if each of its examined instances is ordered by
+// happens-before together with the edges that correcting its causes would add. Such an
+// edge leads from a racy write to what a thread does after it has read that value by a
+// racy read and has used it (see [graph.looked]).
 //
-//  1. [explainer.mayHelp] tells by the clocks of whole segments whether some race
-//     could explain another so.
+//  1. [explainer.mayHelp] uses the clocks of whole segments to find out whether
+//     any race could explain another in this way.
 //  2. A walk in the order of the run finds which writes the reads read from
 //     ([reads]).
 //  3. [orderer.pass] walks along S_synch with a Publish after each of those
 //     writes and an Observe after each of those reads, and notes the clocks of
-//     the instances: with the edges of each race by itself, and of all.
+//     the instances: with the edges of each race by itself, and with all edges.
 type orderer struct {
 	*explainer
 	src     replay.Source
@@ -33,7 +33,7 @@ type orderer struct {
 	events  int
 }
 
-// link is an edge that the repair of race cause adds.
+// link is an edge that correcting the race cause adds.
 type link struct {
 	cause int
 	write position // takes effect after it
@@ -42,13 +42,13 @@ type link struct {
 	found readFrom
 }
 
-// position is a place in a thread's execution.
+// position is a position in a thread's execution.
 type position struct {
 	point
 	segment uint64 // events of the thread before it
 }
 
-// sideProbe is a side of an instance, and what happens-before is there.
+// sideProbe is a side of an instance, and its place in happens-before.
 type sideProbe struct {
 	at    position
 	clock hb.Clock
@@ -57,27 +57,27 @@ type sideProbe struct {
 }
 
 const (
-	// orderInstances is how many instances of a race are looked at, and firstLook
-	// how many of them before the others: most races are not ordered, which a few
-	// show.
+	// orderInstances is the number of instances of a race that are examined, and
+	// firstLook is how many of them are examined before the others. Most races are not
+	// ordered, which a few instances show.
 	orderInstances = 512
 	firstLook      = 8
-	// unusedReads is how many reads in a row of which nothing is made show that
-	// nothing is made of those of a pair of instructions.
+	// unusedReads is the number of consecutive unused reads after which the reads of a
+	// pair of instructions count as unused.
 	unusedReads = 64
-	// maxEvery is how many instances there may be for one that is looked at,
-	// before only those are that are met first.
+	// maxEvery limits the distance between examined instances. Beyond it, only the first
+	// instances are examined.
 	maxEvery = 64
-	// maxOrderWork bounds the events that all passes see.
+	// maxOrderWork limits the events that all passes process.
 	maxOrderWork = 1 << 22
-	// maxCoarse bounds the records that are looked at to see whether one race
-	// could explain another.
+	// maxCoarse limits the records that are examined to see whether one race could
+	// explain another.
 	maxCoarse = 1 << 12
 )
 
-// mayHelp reports whether other races, repaired, could order the first instance
-// of race i, as far as segments say: some write of such a race comes after one
-// side, and some read of one before the other.
+// mayHelp reports whether other races, if corrected, could order the first instance of
+// race i, by segments: a write of such a race comes after one side, and a read of one
+// comes before the other.
 func (e *explainer) mayHelp(i int) bool {
 	r := &e.res.Races[i].First
 	c, ok := e.index.side(&r.Earlier)
@@ -112,8 +112,8 @@ func (x *unit) precedes(y *unit) bool {
 	return x.before(y)
 }
 
-// some reports whether a segment that executes the site is accepted, or there are
-// too many to look at.
+// some reports whether accept accepts a segment that executes the site, or whether there
+// are too many to examine.
 func (s *siteIndex) some(accept func(*unit) bool) bool {
 	n := 0
 	for _, strand := range s.inOrder() {
@@ -127,7 +127,7 @@ func (s *siteIndex) some(accept func(*unit) bool) bool {
 	return false
 }
 
-// wanting lists the races that others could explain by order.
+// wanting returns the races that others could explain by order.
 func (e *explainer) wanting() (list []int) {
 	for i := range e.res.Races {
 		if e.mayHelp(i) {
@@ -144,7 +144,7 @@ func (e *explainer) newOrderer(src replay.Source, found []readFrom) (*orderer, e
 		o.events += len(e.index.seqs[t])
 	}
 	ids := map[Execution]uint64{}
-	unused := map[pairKey]int{} // reads in a row that led to nothing
+	unused := map[pairKey]int{} // consecutive reads that led to nothing
 	for _, f := range found {
 		pair := keyOf(f.write.Site, f.read.Site)
 		cause, ok := e.index.pairs[pair]
@@ -174,8 +174,7 @@ func (e *explainer) newOrderer(src replay.Source, found []readFrom) (*orderer, e
 	return o, nil
 }
 
-// probeAll prepares to look at so many instances of each race in a list, and of no
-// other.
+// probeAll prepares to examine n instances of each race in a list, and of no other race.
 func (o *orderer) probeAll(list []int, most int) error {
 	clear(o.from)
 	o.sides = o.sides[:0]
@@ -215,7 +214,7 @@ func (o *orderer) position(p point) (position, error) {
 	return position{p, n}, err
 }
 
-// probe prepares to look at most instances of race i.
+// probe prepares to examine at most n instances of race i.
 func (o *orderer) probe(i, most int) error {
 	o.from[i][0] = len(o.sides) / 2
 	every := min(max(o.res.Races[i].Dynamic/orderInstances, 1), maxEvery)
@@ -245,7 +244,7 @@ func (o *orderer) probe(i, most int) error {
 	return nil
 }
 
-// step is something that a pass does at a place in a thread's execution.
+// step is what a pass does at a position in a thread's execution.
 type orderStep struct {
 	position
 	kind stepOf
@@ -278,8 +277,7 @@ type writeStep struct {
 
 var errOrder = errors.New("the writes that racy reads read from are in no order")
 
-// pass fills in what happens-before is at the instances, with the edges of the
-// given races.
+// pass sets the clocks of the instances, with the edges of the given races.
 func (o *orderer) pass(causes []int) error {
 	n := len(o.index.seqs)
 	p := &pass{orderer: o, order: hb.New(), steps: make([][]orderStep, n), next: make([]int, n), where: map[uint64]writeStep{}}
@@ -345,9 +343,9 @@ func (p *pass) prepare(causes []int) {
 // handles of the edges, apart from those of the run.
 const linkHandle = 1 << 63
 
-// advance takes the steps of a thread before its event of that index. A step
-// that observes a write comes after the write, which its thread has reached by
-// then, since all of this was so in the run.
+// advance executes the steps of a thread before its event with that index. A step that
+// observes a write comes after the write. The thread of the write has reached it by then,
+// because it had in the run.
 func (p *pass) advance(t event.ThreadID, index uint64) error {
 	type goal struct {
 		thread event.ThreadID
@@ -396,8 +394,8 @@ func (p *pass) step(t event.ThreadID, s *orderStep) error {
 	return nil
 }
 
-// ordered reports whether all instances of race i that are looked at are ordered,
-// as the last pass found.
+// ordered reports whether all examined instances of race i are ordered, according to the
+// last pass.
 func (o *orderer) ordered(i int) bool {
 	for k := o.from[i][0]; k < o.from[i][1]; k++ {
 		c, d := &o.sides[2*k], &o.sides[2*k+1]
@@ -408,9 +406,9 @@ func (o *orderer) ordered(i int) bool {
 	return o.from[i][1] > o.from[i][0]
 }
 
-// byOrder finds the races in a list that are explained by order: for each the
-// races that alone suffice; if none does, all that are needed, and together is
-// set.
+// byOrder returns the races in a list that are explained by order. For each it returns
+// the races that suffice alone. If none does, it returns all that are needed, and
+// together is set.
 func (o *orderer) byOrder(list []int) (causes map[int][]int, together map[int]bool, err error) {
 	causes, together = map[int][]int{}, map[int]bool{}
 	var all []int
@@ -481,7 +479,7 @@ func (o *orderer) byOrder(list []int) (causes map[int][]int, together map[int]bo
 	return causes, together, nil
 }
 
-// line is the place of an instruction in the source.
+// line returns the place of an instruction in the source.
 func (e *explainer) line(pc uint64) (file string, line int) {
 	if f := e.img.Frames(pc); len(f) > 0 {
 		return f[0].File, f[0].Line
@@ -489,7 +487,7 @@ func (e *explainer) line(pc uint64) (file string, line int) {
 	return "", 0
 }
 
-// linePair names the two lines of source that race, and the memory.
+// linePair identifies the two lines of source that race, and the memory.
 type linePair struct {
 	files [2]string
 	lines [2]int
@@ -507,10 +505,10 @@ func (e *explainer) linePair(i int) (p linePair) {
 	return p
 }
 
-// wholeLines leaves out the races of two lines of source if another race of the
-// same lines and memory is not ordered. The compiler may have moved the read of a
-// count in front of the racy write and left the write of the count after it;
-// with the cause repaired, it may not.
+// wholeLines removes the races of two lines of source if another race of the same lines
+// and memory is not ordered. The compiler may have moved the read of a count before the
+// racy write and left the write of the count after it. If the cause is corrected, the
+// compiler may not do that.
 func (o *orderer) wholeLines(list []int) []int {
 	apart := map[linePair]bool{}
 	for i := range o.res.Races {
@@ -521,9 +519,9 @@ func (o *orderer) wholeLines(list []int) []int {
 	return slices.DeleteFunc(list, func(i int) bool { return apart[o.linePair(i)] })
 }
 
-// moved reports whether the compiler seems to have moved a side of race i in front
-// of a write that would order it: it comes from a later line than the write, and
-// is executed before it in the same block.
+// moved reports whether the compiler seems to have moved a side of race i before a write
+// that would order it: the side comes from a later line than the write, and is executed
+// before it in the same block.
 func (o *orderer) moved(i int) bool {
 	for k := o.from[i][0]; k < o.from[i][1]; k++ {
 		for _, s := range o.sides[2*k : 2*k+2] {
@@ -547,7 +545,7 @@ func (o *orderer) moved(i int) bool {
 	return false
 }
 
-// chain lists the steps from the write of a cause to an access of race i.
+// chain returns the steps from the write of a cause to an access of race i.
 func (o *orderer) chain(i, cause int) []Step {
 	p := pairOf{}
 	for p = range o.instances(i) {

@@ -99,8 +99,8 @@ func (r *run) describe(out *Result) string {
 	return b.String()
 }
 
-// TestSameEveryTime: the searches are bounded, and what they find before the bound
-// is the same every time.
+// TestSameEveryTime checks that the searches, which are limited, find the same every
+// time.
 func TestSameEveryTime(t *testing.T) {
 	elf, err := examples.ELF("mp3d_nolock")
 	if err != nil {
@@ -137,17 +137,16 @@ func (r *run) analyze(t *testing.T) *Result {
 	return out
 }
 
-// mixed are the programs with races that the source marks as such and that are
-// consequences of others in some schedules: which thread makes the singleton
-// depends on who looked first, the part of the freed job is read because it was
-// alive.
-// Unlocking the home-made lock is ordered by its own variable, what the other
-// check of the pointer led to by the pointer, the free by the count.
+// mixed are the programs with races that the source marks as independent and that are
+// consequences of others in some schedules. Which thread creates the singleton depends on
+// which looked first, and the part of the freed job is read because the job was alive.
+// Unlocking the home-made lock is ordered by its own variable, what the other check of
+// the pointer led to by the pointer, and the free by the count.
 var mixed = map[string]bool{"race_singleton": true, "race_early_free": true, "race_ring_buffer": true, "race_spin_lock": true,
 	"race_double_checked": true, "race_refcount": true}
 
-// TestMarks holds the verdicts about the gallery and the figures against the
-// marks in their sources.
+// TestMarks compares the verdicts about the gallery and the figures with the marks in
+// their sources.
 func TestMarks(t *testing.T) {
 	for _, p := range examples.Programs() {
 		if !p.Races || p.Group == examples.Kernel {
@@ -182,9 +181,9 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestFigure7 finds one cause and one artifact in figure 7 of the paper, at
-// every level of optimisation: in the schedules in which the element is the
-// one that the other thread writes.
+// TestFigure7 checks that figure 7 of the paper has one cause and one artifact, at every
+// level of optimisation, in the schedules in which the element is the one that the other
+// thread writes.
 func TestFigure7(t *testing.T) {
 	source, err := examples.Source("fig7")
 	if err != nil {
@@ -225,8 +224,8 @@ func TestFigure7(t *testing.T) {
 	}
 }
 
-// TestNotRecorded: a trace without private accesses or without addresses says
-// that it does not know, or what is true.
+// TestNotRecorded checks that for a trace without private accesses or without addresses,
+// the verdict is Unknown or correct.
 func TestNotRecorded(t *testing.T) {
 	elf, err := examples.ELF("race_index")
 	if err != nil {
@@ -258,7 +257,7 @@ func TestNotRecorded(t *testing.T) {
 	}
 }
 
-// TestBudget: what the searches do not suffice for is unknown.
+// TestBudget checks that the verdict is Unknown if the searches do not suffice.
 func TestBudget(t *testing.T) {
 	elf, err := examples.ELF("race_index")
 	if err != nil {
@@ -276,8 +275,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestInput: where a system call may have replaced the racy value, nothing is
-// claimed.
+// TestInput checks that nothing is claimed if a system call may have replaced the racy
+// value.
 func TestInput(t *testing.T) {
 	source, err := examples.Source("race_index")
 	if err != nil {

@@ -21,17 +21,17 @@ type Execution struct {
 
 // Writes are the plain writes of a race.
 type Writes struct {
-	Sites []format.SiteID // of the sides that write; none when a side is an event
+	Sites []format.SiteID // of the sides that write; empty if a side is an event
 	Both  bool            // both sides write
-	// Racing are the writes that take part in an instance of the race, each
-	// once. Without Complete there are too many, and none is here.
+	// Racing are the writes that take part in an instance of the race, each once. It is
+	// empty if Complete is false, because there are too many.
 	Racing   []Execution
 	Complete bool
 }
 
-// RacingWrites finds the writes of the races of a trace, at most limit of them
-// one by one, and the pages (address / 4096) that the writing instructions ever
-// wrote. ok is false when the run is beyond what may be kept.
+// RacingWrites finds the writes of the races of a trace, at most limit of them one by
+// one, and the pages (address / 4096) that the writing instructions ever wrote. ok is
+// false if the run exceeds the limits of what is kept.
 func RacingWrites(ctx context.Context, t *cdr.Trace, img *image.Space, res *race.Result, limit int) (all []Writes, pages map[uint64]bool, ok bool, err error) {
 	var opts Options
 	opts.defaults()
@@ -60,7 +60,7 @@ func RacingWrites(ctx context.Context, t *cdr.Trace, img *image.Space, res *race
 	return all, pages, true, nil
 }
 
-// writes fills in the writes of race i.
+// writes sets the writes of race i.
 func (x *index) writes(i int, r *race.Race, w *Writes, limit int) {
 	first := &r.First
 	if !first.Later.Op.Plain() || !first.Earlier.Op.Plain() {
@@ -88,8 +88,8 @@ func (x *index) writes(i int, r *race.Race, w *Writes, limit int) {
 			}
 		}
 	}
-	// Another order than happens-before counts other pairs; then it is not known
-	// which executions they are of.
+	// Orders other than happens-before count other pairs, so it is not known which
+	// executions these are.
 	if w.Complete = pairs == r.Dynamic && len(racing) <= limit; w.Complete {
 		for e := range racing {
 			w.Racing = append(w.Racing, e)
@@ -97,7 +97,7 @@ func (x *index) writes(i int, r *race.Race, w *Writes, limit int) {
 	}
 }
 
-// maxPages bounds the pages that racing instructions may write.
+// maxPages limits the pages that racing instructions may write.
 const maxPages = 1 << 15
 
 // pages adds the pages that the executions of the site touch.

@@ -12,12 +12,12 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// readFrom says that a racy read got its value, or a part of it, from a racy
-// write of another thread or strand.
+// readFrom says that a racy read obtained its value, or a part of it, from a racy write
+// of another thread or strand.
 type readFrom struct{ write, read Execution }
 
-// reads finds out which racy writes the racy reads got their values from: the
-// accesses to the memory of such writes are walked in the order of the run.
+// reads finds out from which racy writes the racy reads obtained their values, by walking
+// over the accesses to the memory of such writes in the order of the run.
 type reads struct {
 	sites   map[format.SiteID]bool // of races between a plain write and a plain read
 	bytes   map[uint64]*[8]int32
@@ -40,10 +40,9 @@ type lastRead struct {
 type addressRange struct{ low, high uint64 }
 
 const (
-	// maxWatched bounds the granules that are watched of a site, so that large
-	// data is no cause by order. maxReadFrom bounds what is found out,
-	// maxRacyWrites the writes that are told apart, maxReadsWalk the accesses
-	// that are walked.
+	// maxWatched limits the granules that are watched of a site, so that large data is
+	// not a cause by order. maxReadFrom limits the results, maxRacyWrites the writes that
+	// are distinguished, and maxReadsWalk the accesses of the walk.
 	maxWatched    = 1 << 12
 	maxReadFrom   = 1 << 16
 	maxRacyWrites = 1 << 20
@@ -55,8 +54,8 @@ var (
 	errManyReads  = errors.New("there are too many racy reads and writes to see which got values from which")
 )
 
-// newReads prepares to watch the plain sides of races between a write and a
-// read whose value threads make use of. It is nil when there is none.
+// newReads prepares to watch the plain sides of races between a write and a read whose
+// value threads use. It returns nil if there is none.
 func (e *explainer) newReads() (*reads, error) {
 	x := e.index
 	r := &reads{sites: map[format.SiteID]bool{}, bytes: map[uint64]*[8]int32{}, threads: len(x.seqs), last: map[lastRead]int32{}, strands: x.strands}
@@ -91,12 +90,12 @@ func (e *explainer) newReads() (*reads, error) {
 	return r, nil
 }
 
-// usedSamples is how many executions of a read show for each strand whether
-// something is made of its values.
+// usedSamples is the number of executions of a read that show, for each strand, whether
+// its values are used.
 const usedSamples = 8
 
-// everUsed reports whether a thread makes use of the value of a racy read, in some
-// of the executions that are tried.
+// everUsed reports whether a thread uses the value of a racy read, in some of the
+// executions that are tried.
 func (e *explainer) everUsed(id format.SiteID) (bool, error) {
 	s := e.index.sites[id]
 	for _, strand := range s.inOrder() {
@@ -117,8 +116,7 @@ func (e *explainer) everUsed(id format.SiteID) (bool, error) {
 	return false, nil
 }
 
-// watch notes what the executions of a site write. It reports false when that
-// is too much.
+// watch adds what the executions of a site write. It returns false if that is too much.
 func (r *reads) watch(id format.SiteID, s *siteIndex) bool {
 	if r.sites[id] {
 		return true
@@ -149,7 +147,7 @@ func (r *reads) watch(id format.SiteID, s *siteIndex) bool {
 	return true
 }
 
-// watched reports whether some watched byte lies in [lo, hi).
+// watched reports whether a watched byte is in [lo, hi).
 func (r *reads) watched(lo, hi uint64) bool {
 	i, _ := slices.BinarySearchFunc(r.ranges, lo, func(x addressRange, lo uint64) int {
 		if x.high <= lo {
@@ -160,7 +158,7 @@ func (r *reads) watched(lo, hi uint64) bool {
 	return i < len(r.ranges) && r.ranges[i].low < hi
 }
 
-// walk goes through the run.
+// walk walks over the run.
 func (r *reads) walk(ctx context.Context, t *cdr.Trace, survey *replay.Survey) error {
 	if !t.HasSchedule() {
 		return errNoSchedule
@@ -206,7 +204,7 @@ func (r *reads) wrote(addr, size uint64, x Execution, strand event.StrandID) err
 	return nil
 }
 
-// read notes what a load reads from, once a write in a row.
+// read notes the writes that a load reads from, consecutive equal ones once.
 func (r *reads) read(addr, size uint64, x Execution, strand event.StrandID) error {
 	if !r.sites[x.Site] {
 		return nil

@@ -9,26 +9,26 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// siteIndex is the executions of a racing site, in order of each thread and,
-// the same records, in order of each strand (see [hb.NoStrand]).
+// siteIndex has the executions of a racing site, in order for each thread and, as the
+// same records, in order for each strand (see [hb.NoStrand]).
 type siteIndex struct {
 	site    format.Site
-	partner []format.SiteID // sites that it races with
+	partner []format.SiteID // sites with which it races
 	threads map[event.ThreadID][]record
 	strands map[event.StrandID]*strandRecords
-	order   []event.StrandID // made when first needed
+	order   []event.StrandID // computed when first needed
 }
 
-// strandRecords is the executions by a strand, in order.
+// strandRecords has the executions by a strand, in order.
 type strandRecords struct {
 	records []record
-	// granules finds records of a few accesses; the others are wide. Made when
-	// first needed.
+	// granules finds records of a few accesses; the others are wide. Computed when first
+	// needed.
 	granules map[uint64][]int32
 	wide     []int32
 }
 
-// fewAccesses is how many accesses a record may have that is found by their
+// fewAccesses is the largest number of accesses of a record that is found by its
 // granules.
 const fewAccesses = 16
 
@@ -83,8 +83,7 @@ func (s *siteIndex) all(id format.SiteID) iter.Seq[exec] {
 	}
 }
 
-// inOrder is the strands that execute the site, in order. It is asked for when all
-// are known.
+// inOrder returns the strands that execute the site, in order. All of them must be known.
 func (s *siteIndex) inOrder() []event.StrandID {
 	if s.order == nil {
 		s.order = slices.Sorted(maps.Keys(s.strands))
@@ -92,7 +91,7 @@ func (s *siteIndex) inOrder() []event.StrandID {
 	return s.order
 }
 
-// overlap is the range of executions of the run that touch one of n bytes at
+// overlap returns the range of executions of the run that touch one of the n bytes at
 // addr.
 func (r *record) overlap(size, addr, n uint64) (lo, hi uint64) {
 	if r.stride == 0 {

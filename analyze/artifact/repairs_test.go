@@ -14,7 +14,7 @@ import (
 	"hindsight/cdr/recorder"
 )
 
-// repairs are the programs of examples/repairs, with what their marks say.
+// repairs are the programs of examples/repairs, with the contents of their marks.
 type repairs struct {
 	name, source string
 	repair       map[string]string   // the variable that REPAIRED_n repairs → n
@@ -58,7 +58,7 @@ func readRepairs(t *testing.T) (all []repairs) {
 	return all
 }
 
-// repaired is the source with causes repaired; lines have the same numbers.
+// repaired returns the source with causes corrected. Lines keep their numbers.
 func (p *repairs) repaired(vars ...string) string {
 	s := ""
 	for _, n := range []string{"1", "2"} {
@@ -89,16 +89,16 @@ func (r *run) raceKey(i int) string {
 	return fmt.Sprintf("%s of lines %d and %d", r.variable(i), min(a, b), max(a, b))
 }
 
-// TestRepairs holds what is said about artifacts against the repair itself: a
-// race that is folded by order is gone with its cause repaired, in every
-// schedule tried, and the marks of the programs are right.
+// TestRepairs compares what is said about artifacts with the correction itself: a race
+// that is folded by order must be gone if its cause is corrected, in every schedule
+// tried, and the marks of the programs must be right.
 func TestRepairs(t *testing.T) {
 	const seeds = 3
 	for _, p := range readRepairs(t) {
 		t.Run(p.name, func(t *testing.T) {
 			elf := compile(t, p.repaired(), "-O1")
 			met := map[string]bool{}
-			gone := map[string]map[string]bool{} // causes → races that must not be there without them
+			gone := map[string]map[string]bool{} // by cause: races that must not exist without it
 			for seed := range uint64(seeds) {
 				r := recordRun(t, elf, nil, seed, recorder.Options{})
 				out := r.analyze(t)
@@ -153,7 +153,7 @@ func (r *run) causes(v *Verdict) string {
 	return strings.Join(names, ",")
 }
 
-// checkGone runs the program with causes repaired: the races are not there.
+// checkGone runs the program with causes corrected, and checks that the races are gone.
 func (p *repairs) checkGone(t *testing.T, causes []string, races map[string]bool, seeds uint64) {
 	for _, c := range causes {
 		if p.repair[c] == "" {

@@ -6,35 +6,35 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Status is what is known of a race.
+// Status says what is known about a race.
 type Status uint8
 
 const (
 	// Own: the race does not depend on another one.
 	Own Status = iota
-	// Artifact: each of its dynamic instances that was looked at is a
-	// consequence of another race, by address or by order.
+	// Artifact means that each of its examined dynamic instances is a consequence of
+	// another race, by address or by order.
 	Artifact
-	// Unknown: no instance was seen to be independent, but the
-	// data flow of some could not be followed to its end.
+	// Unknown means that no instance was found to be independent, but that the data flow
+	// of some could not be followed to its end.
 	Unknown
 )
 
-// By is on what grounds a race is a consequence of another one.
+// By is the reason why a race is a consequence of another one.
 type By uint8
 
 const (
-	// ByAddress: the racy value decided which address was accessed. With the
-	// cause repaired it may be another one; the race stays if it is the same.
+	// ByAddress: the racy value decided which address was accessed. If the cause is
+	// corrected, the address may be another one. If it is the same, the race remains.
 	ByAddress By = iota
-	// ByBranch: the racy value decided only that an access was executed. Such a
-	// race is none of the cause's artifacts: it stays when the cause is repaired.
+	// ByBranch: the racy value only decided that an access was executed. Such a race is
+	// not an artifact of the cause: it remains if the cause is corrected.
 	ByBranch
 	// ByOrder: the accesses are ordered once the write and the read of the cause
 	// are a release and an acquire.
 	ByOrder
-	// ByEventControl: the paper's own relation, which counts program order on
-	// the reading side too; see [Result.EventControlled].
+	// ByEventControl: the paper's own relation, which also counts program order on the
+	// reading side; see [Result.EventControlled].
 	ByEventControl
 )
 
@@ -49,8 +49,8 @@ const (
 	RacyWrite StepKind = iota // the writing side of the cause
 	RacyRead                  // its reading side
 	Compute                   // from registers to a register
-	Load                      // a value comes back from memory
-	Store                     // a value is kept in memory
+	Load                      // reads the value back from memory
+	Store                     // stores the value in memory
 	Decide                    // a branch, or a call or jump through a register
 	Call                      // a call that a branch led to; the creation of a thread
 	Access                    // the side of the artifact
@@ -65,48 +65,47 @@ func (k StepKind) String() string {
 	return "step?"
 }
 
-// Step is an instruction on the way from a racy value to an artifact.
+// Step is an instruction on the path from a racy value to an artifact.
 type Step struct {
 	Kind    StepKind
 	Thread  event.ThreadID
 	PC      uint64
-	Address uint64 // of memory that it accesses, 0 if none is known
+	Address uint64 // of memory that it accesses; 0 if not known
 	Size    uint64 // bytes there
 }
 
-// Verdict is what was found about a race.
+// Verdict says what was found about a race.
 type Verdict struct {
 	Status Status
-	// Causes are the races, by their indices, that an artifact is a consequence
-	// of: by order each of them alone, or with Together all of them at once; by
-	// address that of the first instance first. Following first causes leads to a
+	// Causes are the races, by their indices, of which an artifact is a consequence. By
+	// order, each of them suffices alone or, with Together, all of them at once. By
+	// address, that of the first instance comes first. Following first causes leads to a
 	// race that has none.
 	Causes   []int
 	Together bool
 	By       By
 	Chain    []Step // of the first instance, from the racy write to the artifact
-	// Checked dynamic instances were looked at, Explained of them are
-	// consequences. Checked is less than the race's dynamic count when there
-	// are too many, or when an independent one was found.
+	// Checked is the number of dynamic instances that were examined, and Explained how
+	// many of them are consequences. Checked is less than the race's dynamic count if
+	// there are too many, or if an independent one was found.
 	Checked, Explained uint64
 	Reason             string // of Unknown: what was missing
-	// Behind are the races whose racy values decided, by branches, that the
-	// accesses of the first instance were executed. Of a race that is no
-	// artifact.
+	// Behind are the races whose racy values decided, by branches, that the accesses of
+	// the first instance were executed. It is set for races that are not artifacts.
 	Behind []int
-	// Controlled are the races whose writes event-control both sides of the
-	// first instance, as the paper has it. Only with Options.EventControl.
+	// Controlled are the races whose writes event-control both sides of the first
+	// instance, by the paper's relation. It is only set with Options.EventControl.
 	Controlled []int
 }
 
-// Result is what was found about the races of a run, in their order.
+// Result says what was found about the races of a run, in their order.
 type Result struct {
 	Verdicts []Verdict
 	Stats    Stats
 }
 
-// EventControlled has the paper's own relation in place of the other grounds:
-// every race that others event-control ([Verdict.Controlled]) is an artifact of
+// EventControlled returns the result by the paper's own relation instead of the other
+// reasons: every race that others event-control ([Verdict.Controlled]) is an artifact of
 // those.
 func (r *Result) EventControlled() *Result {
 	out := &Result{Verdicts: make([]Verdict, len(r.Verdicts)), Stats: r.Stats}
@@ -121,40 +120,40 @@ func (r *Result) EventControlled() *Result {
 	return out
 }
 
-// unrecorded is the reason of verdicts that want addresses which the trace does
-// not have.
+// unrecorded is the reason of verdicts that need addresses that are not in the trace.
 const unrecorded = "an address was not recorded"
 
-// Unrecorded reports whether some verdict is Unknown for want of addresses that a
+// Unrecorded reports whether a verdict is Unknown because it lacks addresses that a
 // recording of all accesses would have.
 func (r *Result) Unrecorded() bool {
 	return slices.ContainsFunc(r.Verdicts, func(v Verdict) bool { return v.Status == Unknown && v.Reason == unrecorded })
 }
 
-// Stats says how much work an analysis was.
+// Stats says how much work an analysis did.
 type Stats struct {
 	Records int // runs of accesses of racing instructions
-	Nodes   int // instructions on the way, each once
+	Nodes   int // instructions on the paths, each once
 	Steps   int // searches in the trace
 }
 
 // Options of an analysis. The zero value is the default.
 type Options struct {
-	// Brief asks for no more than which races are artifacts of which: no chains,
-	// nothing about branches.
+	// Brief only finds out which races are artifacts of which: no chains, nothing about
+	// branches.
 	Brief bool
-	// EventControl asks for [Verdict.Controlled].
+	// EventControl also sets [Verdict.Controlled].
 	EventControl bool
-	// Progress is called when a race has been judged; it may be nil.
+	// Progress, if not nil, is called after each race.
 	Progress func()
-	// Instances is how many dynamic instances of a race are looked at. 0: 256.
+	// Instances is the number of dynamic instances of a race that are examined. 0 means
+	// 256.
 	Instances int
-	// Steps bounds the searches in the trace for one race, TotalSteps for all.
-	// A race for which they do not suffice is Unknown. 0: 20000 and 100000, so
-	// that a second is not exceeded by much.
+	// Steps limits the searches in the trace for one race, and TotalSteps for all. A race
+	// for which they do not suffice is Unknown. 0 means 20000 and 100000, which takes
+	// little more than a second.
 	Steps, TotalSteps int
-	// Records bounds the runs of accesses of racing instructions that are kept.
-	// 0: 1048576.
+	// Records limits the runs of accesses of racing instructions that are kept. 0 means
+	// 1048576.
 	Records int
 }
 

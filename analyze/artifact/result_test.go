@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestCycles: of races that explain each other the first stays one of its own,
-// and first causes then lead to it.
+// TestCycles checks that of races that explain each other, the first is independent and
+// first causes lead to it.
 func TestCycles(t *testing.T) {
 	on := func(causes ...int) Verdict { return Verdict{Status: Artifact, Causes: causes} }
 	for _, tt := range []struct {

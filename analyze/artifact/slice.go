@@ -7,14 +7,14 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// slice is the racy reads that an access depends on, nearest first.
+// slice has the racy reads that an access depends on, the nearest first.
 type slice struct {
 	by      By
 	hits    []hit
 	visits  []visit
 	at      int            // visits whose dependences were followed
 	seen    map[int32]bool // nodes visited; nil at the end of the walk
-	missing string         // why it is not whole
+	missing string         // why it is incomplete
 }
 
 // hit is a racy read.
@@ -24,16 +24,16 @@ type hit struct {
 	doubt bool
 }
 
-// visit is a node met on the walk back.
+// visit is a node reached on the walk backward.
 type visit struct {
 	node int32
-	from int // the visit that led here, -1 for the start
+	from int // the visit that led here; -1 for the start
 	kind edgeKind
-	// doubt: some step of the way here may not be so.
+	// doubt says that a step on the path to here may not exist.
 	doubt bool
 }
 
-// doubtful reports whether some racy read was reached in doubt.
+// doubtful reports whether a racy read was reached in doubt.
 func (s *slice) doubtful() bool {
 	return slices.ContainsFunc(s.hits, func(h hit) bool { return h.doubt })
 }
@@ -46,12 +46,11 @@ type sliceKey struct {
 	by      By
 }
 
-// maxSlices bounds the slices that are remembered.
+// maxSlices limits the slices that are cached.
 const maxSlices = 1 << 12
 
-// slice begins the walk back from the address of an access: by data alone, or
-// by data and control. It goes breadth first, so that the nearest racy reads
-// come first.
+// slice begins the walk backward from the address of an access: by data alone, or by data
+// and control. It goes breadth first, so that the nearest racy reads come first.
 func (e *explainer) slice(x *exec, by By) (*slice, error) {
 	key := sliceKey{x.thread(), x.site, x.ordinal, x.event, by}
 	if s := e.slices[key]; s != nil {
@@ -69,7 +68,7 @@ func (e *explainer) slice(x *exec, by By) (*slice, error) {
 	return s, nil
 }
 
-// grow walks on to the next racy read; it reports false when there is none.
+// grow walks to the next racy read. It returns false if there is none.
 func (e *explainer) grow(s *slice) (bool, error) {
 	before := len(s.hits)
 	for s.at < len(s.visits) && len(s.hits) == before {
@@ -105,7 +104,7 @@ func (e *explainer) grow(s *slice) (bool, error) {
 	return len(s.hits) > before, nil
 }
 
-// chain lists the steps from the racy write to the artifact.
+// chain returns the steps from the racy write to the artifact.
 func (e *explainer) chain(b *because) ([]Step, error) {
 	x := e.index
 	w := x.sites[b.write.site].site

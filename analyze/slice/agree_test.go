@@ -12,7 +12,7 @@ import (
 	"hindsight/wet"
 )
 
-// randomOptions chooses what to follow of a run.
+// randomOptions chooses which dependences of a run to follow.
 func randomOptions(rng *rand.Rand, l *slicetest.Log) slice.Options {
 	o := slice.Options{Direction: slice.Direction(rng.IntN(2)), Kinds: slice.Kinds(rng.IntN(8)), OneThread: rng.IntN(3) == 0}
 	if rng.IntN(3) == 0 {
@@ -41,8 +41,8 @@ func follows(kinds slice.Kinds, kind wet.DepKind) bool {
 	return kinds&slice.Data != 0
 }
 
-// plain is the slice by the plain walk over the log.
-// of names the instances of the graph that is compared, g.
+// plain returns the slice by a plain walk over the log. names maps to the instances of
+// the graph g that is compared.
 func plain(l *slicetest.Log, from []int, o slice.Options, of func(int) wet.Instance, g slice.Graph) map[int]bool {
 	stmts := l.Statements()
 	exits := o.Flow != nil && (o.Kinds == 0 || o.Kinds&slice.Both == slice.Both) && o.Direction == slice.Backward
@@ -89,7 +89,7 @@ func plain(l *slicetest.Log, from []int, o slice.Options, of func(int) wet.Insta
 	return in
 }
 
-// visible leaves out what a brief slice passes through.
+// visible removes what a brief slice passes through.
 func visible(in map[int]bool, o slice.Options, from []int, of func(int) wet.Instance, g slice.Graph) map[int]bool {
 	if !o.Brief {
 		return in
@@ -111,7 +111,7 @@ func visible(in map[int]bool, o slice.Options, from []int, of func(int) wet.Inst
 	return out
 }
 
-// indexes are the statements of the log that a slice of the log holds.
+// indexes returns the statements of the log that are in a slice of the log.
 func indexes(t testing.TB, l *slicetest.Log, s *slice.Slice) map[int]bool {
 	t.Helper()
 	in := map[int]bool{}
@@ -142,7 +142,7 @@ func same(a, b map[int]bool) error {
 	return nil
 }
 
-// arrowsAgree holds a slice's counts against the log.
+// arrowsAgree compares a slice's counts with the log.
 func arrowsAgree(t *testing.T, l *slicetest.Log, s *slice.Slice, in map[int]bool) {
 	t.Helper()
 	var instances, arrows, crossing uint64
@@ -172,7 +172,7 @@ func arrowsAgree(t *testing.T, l *slicetest.Log, s *slice.Slice, in map[int]bool
 	}
 }
 
-// TestSlices: slices equal those of a plain walk over the log.
+// TestSlices compares slices with those of a plain walk over the log.
 func TestSlices(t *testing.T) {
 	var sizes, threads [2]int
 	for seed := range uint64(60) {
@@ -214,7 +214,7 @@ func TestSlices(t *testing.T) {
 	t.Logf("slices backward and forward have %v instances; %v go through threads", sizes, threads)
 }
 
-// TestIntersect: what two slices have in common is what both have.
+// TestIntersect checks that the intersection of two slices has what both have.
 func TestIntersect(t *testing.T) {
 	common := 0
 	for seed := range uint64(20) {
@@ -245,8 +245,7 @@ func TestIntersect(t *testing.T) {
 	}
 }
 
-// sameSlices compares two slices of the same nodes: instances, statements,
-// arrows.
+// sameSlices compares two slices of the same nodes: instances, statements, arrows.
 func sameSlices(a, b *slice.Slice) error {
 	if a.Len() != b.Len() {
 		return fmt.Errorf("%d instances, %d in the other", a.Len(), b.Len())

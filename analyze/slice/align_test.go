@@ -9,7 +9,7 @@ import (
 
 var _ slice.Graph = (*slicetest.Log)(nil)
 
-// TestLog: the log's own view of itself as a graph is what it holds.
+// TestLog checks that the log's own view of itself as a graph agrees with its content.
 func TestLog(t *testing.T) {
 	for seed := range uint64(20) {
 		l, _ := logged(t, randomShape(seed))

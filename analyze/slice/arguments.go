@@ -9,17 +9,17 @@ import (
 	"hindsight/wet"
 )
 
-// A call instruction uses no register that its arguments are in, so a slice that
-// begins at a call would know nothing of them. Arguments finds what made them.
+// A call instruction uses none of the registers of its arguments, so a slice that begins
+// at a call would not include them. Arguments finds the instances that computed them.
 
-// argumentReach bounds the executions of nodes that are looked back over.
+// argumentReach limits the executions of nodes that are searched backward.
 const argumentReach = 64
 
-// Arguments are the instances that put the arguments of the calls among some
-// instances into place: for each register of arguments, from the first on and as
-// many as the debug information says that the function takes, what last wrote
-// it. Of a function that is not known to it, registers count as long as they were
-// written since the call before, which leaves nothing in them but its result.
+// Arguments returns the instances that computed the arguments of the calls among some
+// instances. For each argument register, from the first one on and as many as the
+// function takes according to the debug information, that is the last instance that wrote
+// it. If the function is not known, registers count as long as they were written since
+// the previous call, which leaves nothing in them but its result.
 func Arguments(g Graph, img *image.Space, of []wet.Instance) (args []wet.Instance, err error) {
 	for _, i := range of {
 		n := g.Node(i.Node)
@@ -51,8 +51,8 @@ func Arguments(g Graph, img *image.Space, of []wet.Instance) (args []wet.Instanc
 	return args, nil
 }
 
-// definedFor finds what wrote the registers of arguments before a call, since
-// the call before it in the same frame.
+// definedFor returns what wrote the argument registers before a call, since the previous
+// call in the same frame.
 func definedFor(g Graph, call wet.Instance) (map[uint8]wet.Instance, error) {
 	defined := map[uint8]wet.Instance{}
 	time, err := g.Time(call.Thread, call.Node, call.K)
@@ -108,8 +108,8 @@ func note(defined map[uint8]wet.Instance, reg uint8, by wet.Instance) {
 	}
 }
 
-// calleeParams is how many arguments the function takes that a call went to; -1
-// when that is unknown or not fixed.
+// calleeParams returns the number of arguments of the function that a call went to, or -1
+// if that is unknown or variable.
 func calleeParams(g Graph, img *image.Space, call wet.Instance) int {
 	time, err := g.Time(call.Thread, call.Node, call.K)
 	if err != nil {

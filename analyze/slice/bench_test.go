@@ -12,7 +12,7 @@ import (
 	"hindsight/wet"
 )
 
-// BenchmarkSlice is the walk's own cost, on a graph that answers at once.
+// BenchmarkSlice measures the cost of the walk itself, on a graph that answers at once.
 func BenchmarkSlice(b *testing.B) {
 	img := cross.Image(b, "sor")
 	l := slicetest.New(img, linux.CallArgs)

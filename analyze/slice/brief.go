@@ -9,11 +9,11 @@ import (
 	"hindsight/wet"
 )
 
-// What a brief slice leaves out. Nothing depends on the stack, global and thread
-// pointers: where a function has its frame is no part of what it computes. A
-// register that a function saves for its caller, and restores, passes through
-// as one step: both instructions are in the slice, so that the value is followed,
-// but they are no statements of it, and its arrows lead past them.
+// What a brief slice omits. Nothing depends on the stack, global and thread pointers,
+// because the place of a function's frame is not part of what it computes. A register
+// that a function saves for its caller and restores passes through as one step. Both
+// instructions are visited, so that the value is followed, but they are not statements of
+// the slice, and its arrows skip them.
 
 // Registers of the calling convention.
 const (
@@ -23,24 +23,23 @@ const (
 	regFP = 8
 )
 
-// pointers are the stack, global and thread pointers.
+// pointers returns the stack, global and thread pointers.
 func pointers(reg uint8) bool { return reg >= regSP && reg <= 4 }
 
 // follows reports whether a slice follows dependences of a kind. Of what it passes
-// through it follows the value only: why a register was saved is why the
-// function ran.
+// through it follows only the value: a register was saved because the function ran.
 func (o *Options) follows(kind wet.DepKind, reg uint8) bool {
 	return o.Kinds.follows(kind) && (!o.Brief || kind != wet.DepRegister || !pointers(reg))
 }
 
-// passed tells a statement that the slice passes through.
+// passed reports whether the slice passes through a statement.
 func (o *Options) passed(n *wet.Node, stmt uint32) bool { return o.Brief && housekeeping(n, stmt) }
 
 func (o *Options) followsFrom(n *wet.Node, stmt uint32, kind wet.DepKind, reg uint8) bool {
 	return o.follows(kind, reg) && (kind <= wet.DepMemory || !o.passed(n, stmt))
 }
 
-// saved tells the registers that a function leaves as it found them.
+// saved reports whether a register is one that functions leave unchanged.
 func saved(reg uint8) bool {
 	if reg >= rv.RegF {
 		f := reg - rv.RegF
@@ -49,9 +48,9 @@ func saved(reg uint8) bool {
 	return reg == regRA || reg == regFP || reg == 9 || reg >= 18 && reg <= 27
 }
 
-// housekeeping tells a statement that saves or restores a register of the
-// caller's, or sets the frame pointer: it is in the same path after the
-// instruction that allocates the frame, or before the one that releases it.
+// housekeeping reports whether a statement saves or restores a register of the caller, or
+// sets the frame pointer: it is in the same path, after the instruction that allocates
+// the frame or before the one that releases it.
 func housekeeping(n *wet.Node, stmt uint32) bool {
 	if n.Kind != wet.NodePath {
 		return false
@@ -87,8 +86,8 @@ func definedBefore(n *wet.Node, stmt uint32, reg uint8) bool {
 	return slices.ContainsFunc(n.Stmts[:stmt], func(s wet.Stmt) bool { return s.Inst.Defs().Has(int(reg)) })
 }
 
-// hide takes the statements out that are nothing but housekeeping, but for
-// those of the criterion.
+// hide removes the statements that are nothing but housekeeping, except for those of the
+// criterion.
 func (s *Slice) hide() {
 	begun := map[place]bool{}
 	for _, i := range s.criterion {
@@ -107,14 +106,14 @@ func (s *Slice) hide() {
 	s.places = kept
 }
 
-// past replaces the links that lead to or from what is hidden by those that lead
-// past it: from each producer before to each user after. A link past has the
-// count of the one that it ends with.
+// past replaces the links that lead to or from hidden statements by links that skip them,
+// from each producer to each user. Such a link has the count of the link that it ends
+// with.
 func (s *Slice) past(links tally) tally {
 	if len(s.hidden) == 0 {
 		return links
 	}
-	into := map[place][]link{} // of what is hidden
+	into := map[place][]link{} // of hidden statements
 	for l := range links {
 		if s.hidden[l.to] {
 			into[l.to] = append(into[l.to], l)
@@ -137,8 +136,8 @@ func (s *Slice) past(links tally) tally {
 	return out
 }
 
-// origins tells the producers of what passes through a hidden statement, and
-// whether a way leads through memory of another thread.
+// origins returns the producers of what passes through a hidden statement, and whether a
+// path leads through memory of another thread.
 func (s *Slice) origins(p place, into map[place][]link, seen map[place]bool, kind wet.DepKind, tell func(place, wet.DepKind)) {
 	if seen[p] {
 		return

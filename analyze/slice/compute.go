@@ -25,13 +25,13 @@ func (d Direction) String() string {
 	return "backward"
 }
 
-// Kinds is which dependences a slice follows.
+// Kinds is a set of kinds of dependences that a slice follows.
 type Kinds uint8
 
 const (
 	Data    Kinds = 1 << iota // through registers and memory
 	Control                   //
-	Sync                      // what orders: an unlock and the next lock, the end of a thread and who joined it
+	Sync                      // order: an unlock and the next lock, the end of a thread and the thread that joined it
 	Both    = Data | Control
 )
 
@@ -48,26 +48,26 @@ func (k Kinds) follows(d wet.DepKind) bool {
 // ErrTooBig says that a slice has more instances than Options.MaxInstances.
 var ErrTooBig = errors.New("more instances than allowed")
 
-// Options says how to slice. The zero value is a backward slice along data and
-// control dependences, through all threads, without end.
+// Options of a slice. The zero value is a backward slice along data and control
+// dependences, through all threads, without limits.
 type Options struct {
 	Direction Direction
 	Kinds     Kinds  // 0 means Both
 	OneThread bool   // do not follow dependences between threads
-	Depth     int    // dependences between the criterion and an instance at most; 0 means any number
-	MaxInsts  uint64 // instances at most, or the error is ErrTooBig; 0 means any number
-	// Brief leaves out the stack, global and thread pointers, and saves and
-	// restores of callers' registers (brief.go).
+	Depth     int    // largest number of dependences between the criterion and an instance; 0 means no limit
+	MaxInsts  uint64 // largest number of instances, beyond which the error is ErrTooBig; 0 means no limit
+	// Brief omits the stack, global and thread pointers, and saves and restores of
+	// callers' registers (brief.go).
 	Brief bool
-	// Flow is the program's control flow, for backward slices with control: the
-	// decisions that ended loops are in them (exits.go). nil: they are not.
+	// Flow is the program's control flow, for backward slices with control. They then
+	// include the decisions that ended loops (exits.go). With nil, they do not.
 	Flow *cfg.Program
 
-	patience uint64 // see pass.go; 0 means the usual
-	extra    tally  // links besides those that are found
+	patience uint64 // see pass.go; 0 means the default
+	extra    tally  // further links
 }
 
-// Compute finds the slice of the criterion, which belongs to it. An error of
+// Compute computes the slice of the criterion, which is part of the slice. An error of
 // the graph, or of ctx when it ends, is wrapped.
 func Compute(ctx context.Context, g Graph, criterion []wet.Instance, opts Options) (*Slice, error) {
 	if opts.Kinds == 0 {
@@ -108,7 +108,7 @@ func valid(g Graph, i wet.Instance) error {
 	return nil
 }
 
-// homeIndex is the index of the set of a node's instances.
+// homeIndex returns the index of the set of a node's instances.
 func (s *Slice) homeIndex(h home) int {
 	at, ok := s.index[h]
 	if !ok {

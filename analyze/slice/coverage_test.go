@@ -7,7 +7,8 @@ import (
 	"hindsight/wet"
 )
 
-// TestPrograms: the random programs have what the dependences are about.
+// TestPrograms checks that the random programs have everything that dependences are
+// about.
 func TestPrograms(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(60) {

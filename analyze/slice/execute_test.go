@@ -14,10 +14,9 @@ import (
 	"hindsight/wet"
 )
 
-// executor executes statements of a run again, from nothing but what their
-// dependences say. What comes from outside (the registers of a new thread,
-// results of the kernel and of hidden calls, whether a store-conditional stored)
-// is taken as it was recorded.
+// executor executes statements of a run again, using only their dependences. What comes
+// from outside (the registers of a new thread, results of the kernel and of hidden calls,
+// whether a store-conditional stored) is used as recorded.
 type executor struct {
 	t      testing.TB
 	stmts  []slicetest.Statement
@@ -33,7 +32,7 @@ func newExecutor(t testing.TB, l *slicetest.Log, img *image.Space, within map[in
 	return &executor{t: t, stmts: l.Statements(), img: img, within: within, value: map[int]uint64{}, stored: map[int]uint64{}}
 }
 
-// producer checks that statement n may be used by statement by.
+// producer checks that statement by may use statement n.
 func (e *executor) producer(n, by int) *slicetest.Statement {
 	if e.within != nil && !e.within[n] {
 		e.t.Fatalf("statement %d at %#x needs %d at %#x, which is not in the slice", by, e.stmts[by].PC, n, e.stmts[n].PC)
@@ -43,7 +42,7 @@ func (e *executor) producer(n, by int) *slicetest.Statement {
 
 func external(s *slicetest.Statement) bool { return s.Kind != wet.NodePath || s.Inst.Op == rv.OpECALL }
 
-// register is what register r held for statement n.
+// register returns the value of register r for statement n.
 func (e *executor) register(n int, r uint8) uint64 {
 	for _, d := range e.stmts[n].Deps {
 		if d.Kind != wet.DepRegister || d.Reg != r {
@@ -64,8 +63,7 @@ func (e *executor) register(n int, r uint8) uint64 {
 	return 0
 }
 
-// memory is the bytes that statement n found; false when some came from
-// outside.
+// memory returns the bytes that statement n read. ok is false if some came from outside.
 func (e *executor) memory(n int) (v uint64, ok bool) {
 	s := &e.stmts[n]
 	for k := range uint64(s.Size) {
@@ -149,9 +147,9 @@ func (e *executor) execute(n int) {
 	e.done++
 }
 
-// TestReference: every statement of logged runs, executed again from what its
-// dependences say, returns what was recorded. So the log's dependences are right
-// about values, and package eval about every instruction that is met.
+// TestReference executes every statement of logged runs again from its dependences, and
+// compares the results with the recorded ones. This checks the log's dependences on
+// values, and package eval for every instruction that occurs.
 func TestReference(t *testing.T) {
 	done, given := 0, 0
 	for seed := range uint64(60) {
@@ -168,7 +166,7 @@ func TestReference(t *testing.T) {
 	t.Logf("%d statements, %d values taken as they were", done, given)
 }
 
-// TestSufficient: a value that is computed again from its backward data slice
+// TestSufficient checks that a value that is recomputed from its backward data slice
 // alone is the recorded one.
 func TestSufficient(t *testing.T) {
 	slices, instances := 0, uint64(0)

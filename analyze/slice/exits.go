@@ -9,29 +9,28 @@ import (
 	"hindsight/wpp/cfg"
 )
 
-// The decision that ended a loop. What follows a loop is not control dependent
-// on it, however it ends; but which of the values that its turns made is the one
-// that is used afterwards, the decision to leave says. So a use outside of a
-// loop of what was defined in it depends on the branch by which the thread left
-// that loop, in the frame of the definition: in `while (v[i] != key) i++; out =
-// i;` on the comparison with the v[i] that is key. Of memory that counts for
-// what each turn writes at the same place; a loop over an array makes each
-// element once, and how it ended says nothing about one of them.
+// The decision that ended a loop. What follows a loop is not control dependent on it,
+// however it ends. But the decision to leave determines which of the values computed in
+// the iterations is used afterwards. A use outside of a loop of what was defined in it
+// therefore depends on the branch by which the thread left that loop, in the frame of the
+// definition. In `while (v[i] != key) i++; out = i;` that is the comparison with the v[i]
+// that is key. For memory, this applies to what each iteration writes at the same place.
+// A loop over an array writes each element once, and how it ended says nothing about any
+// of them.
 
 // exits finds the decisions that ended loops.
 type exits struct {
 	g     Graph
-	calls framed // nil: the graph is not
+	calls framed // nil if the graph does not implement it
 	prog  *cfg.Program
-	loops map[wet.NodeID][2][]loopsOf // by statement, in registers and in memory
+	loops map[wet.NodeID][2][]loopsOf // by statement, for registers and for memory
 	known map[activation]*turns
-	nodes map[wet.NodeID][]cfg.Ref // their blocks; fewer, when one is not the program's
+	nodes map[wet.NodeID][]cfg.Ref // their blocks; fewer if one is not the program's
 }
 
-// turns are what is known of a loop by the times of definitions in it: how it was
-// left, or up to which later execution in the same frame it was not. A walk ends
-// or leaps where it meets one, so that all walks together pass over each
-// execution a few times.
+// turns is what is known of a loop by the times of definitions in it: how it was left, or
+// up to which later execution in the same frame it was not. A walk ends or jumps ahead
+// where it meets one, so that all walks together visit each execution only a few times.
 type turns struct {
 	exit map[uint64]wet.Instance
 	upTo map[uint64]uint64
@@ -56,7 +55,7 @@ func newExits(g Graph, prog *cfg.Program) *exits {
 	return &exits{g, calls, prog, map[wet.NodeID][2][]loopsOf{}, map[activation]*turns{}, map[wet.NodeID][]cfg.Ref{}}
 }
 
-// blockOf is the static block that a statement of a path is in.
+// blockOf returns the static block of a statement of a path.
 func (x *exits) blockOf(id wet.NodeID, stmt uint32) (cfg.Ref, bool) {
 	n := x.g.Node(id)
 	refs := x.blocks(id)
@@ -66,8 +65,8 @@ func (x *exits) blockOf(id wet.NodeID, stmt uint32) (cfg.Ref, bool) {
 	return cfg.Ref{}, false
 }
 
-// around are the loops that a definition is in and that say which of its values
-// remains, inner ones first.
+// around returns the loops that contain a definition and determine which of its values
+// remains, the inner ones first.
 func (x *exits) around(node wet.NodeID, stmt uint32, memory bool) []*cfg.Loop {
 	of, ok := x.loops[node]
 	if !ok {
@@ -112,8 +111,8 @@ func (x *exits) find(d definition) (loops []*cfg.Loop) {
 	return loops
 }
 
-// samePlace reports whether a store writes to the same place in each turn of a
-// loop: its base register is not written in the loop, or by the code alone.
+// samePlace reports whether a store writes to the same place in each iteration of a loop:
+// its base register is not written in the loop, or only with constants.
 func (x *exits) samePlace(at cfg.Ref, s *wet.Stmt, l *cfg.Loop) bool {
 	base := s.Inst.Rs1
 	if x.constant(at, s.PC, base) {
@@ -133,8 +132,8 @@ func (x *exits) samePlace(at cfg.Ref, s *wet.Stmt, l *cfg.Loop) bool {
 	return true
 }
 
-// constant reports whether a register has a value at pc that the instructions of
-// its block make from nothing.
+// constant reports whether the value of a register at pc depends only on the code of its
+// block.
 func (x *exits) constant(at cfg.Ref, pc uint64, reg uint8) bool {
 	var known rv.RegSet
 	here := x.prog.Block(at).PC
@@ -155,13 +154,13 @@ func (x *exits) constant(at cfg.Ref, pc uint64, reg uint8) bool {
 	return known.Has(int(reg))
 }
 
-// preserved tells the registers that a call leaves as they are.
+// preserved reports whether a call preserves a register.
 func preserved(reg uint8) bool {
 	return reg == 2 || reg == 3 || reg == 4 || reg == 8 || reg == 9 || reg >= 18 && reg <= 27
 }
 
-// decided calls tell with the decisions that ended the loops, from inner to
-// outer ones, in which from defined what to uses.
+// decided calls tell with the decisions that ended the loops, from inner to outer ones,
+// in which from defined what to uses.
 func (x *exits) decided(from, to wet.Instance, kind wet.DepKind, tell func(wet.Instance) error) error {
 	if kind != wet.DepRegister && kind != wet.DepMemory {
 		return nil
@@ -208,9 +207,9 @@ func (x *exits) decided(from, to wet.Instance, kind wet.DepKind, tell func(wet.I
 	return nil
 }
 
-// left finds the statement by which a thread left a loop after an instance in
-// it, in the same frame; not ok when it did not before the place limit of the
-// run, or by no edge of the function.
+// left returns the statement by which a thread left a loop after an instance in it, in
+// the same frame. ok is false if the thread did not leave it before position limit of the
+// run, or not by an edge of the function.
 func (x *exits) left(from wet.Instance, fn uint32, l *cfg.Loop, limit uint64) (wet.Instance, bool, error) {
 	began, err := x.g.Time(from.Thread, from.Node, from.K)
 	if err != nil {
@@ -251,20 +250,20 @@ func (x *exits) left(from wet.Instance, fn uint32, l *cfg.Loop, limit uint64) (w
 	}
 }
 
-// loopWalk goes from a definition on to where its loop was left.
+// loopWalk walks from a definition to where its loop was left.
 type loopWalk struct {
 	*turns
 	follower
 	limit    uint64
 	from     wet.Instance
-	block    int      // of the first execution; then below 0
+	block    int      // of the first execution; then negative
 	passed   []uint64 // executions in the frame, in the loop, from which the walk went on
 	leap     uint64   // the execution to go on with
 	lastTime uint64   // the last execution in the frame that was in the loop
 }
 
-// stretch walks until it knows how the loop was left, that it was not up to the
-// limit (inLoop), that there is no telling (gone), or where to go on (elsewhere).
+// stretch walks until it knows how the loop was left, that it was not left up to the
+// limit (inLoop), that this cannot be known (gone), or where to continue (elsewhere).
 func (w *loopWalk) stretch(at uint64) (exit wet.Instance, state progress, err error) {
 	if w.x.calls != nil {
 		return w.inFrames(at)
@@ -294,7 +293,7 @@ func (w *loopWalk) stretch(at uint64) (exit wet.Instance, state progress, err er
 	return exit, gone, nil
 }
 
-// met tells what is known of the loop from an execution on.
+// met uses what is known about the loop from an execution on.
 func (w *loopWalk) met(e wet.Execution) (exit wet.Instance, state progress, ok bool) {
 	if w.block >= 0 || e.Time == w.leap {
 		return exit, state, false
@@ -315,7 +314,7 @@ func (w *loopWalk) met(e wet.Execution) (exit wet.Instance, state progress, ok b
 	return exit, elsewhere, true
 }
 
-// inFrames is stretch without what calls did.
+// inFrames is stretch without the executions of callees.
 func (w *loopWalk) inFrames(at uint64) (exit wet.Instance, state progress, err error) {
 	th := w.from.Thread
 	for {
@@ -361,7 +360,7 @@ func (w *loopWalk) inFrames(at uint64) (exit wet.Instance, state progress, err e
 	}
 }
 
-// times is the number of the thread's timestamps.
+// times returns the number of the thread's timestamps.
 func (w *loopWalk) times() uint64 { return w.x.g.Threads()[w.from.Thread].Times }
 
 // inTurn reports whether an execution that begins now is of the frame itself, and
@@ -371,7 +370,7 @@ func (w *loopWalk) inTurn(id wet.NodeID) bool {
 	return w.inFrame(w.x.g.Node(id)) && len(refs) > 0 && refs[0].Func == w.fn && w.loop.Has(int(refs[0].Block))
 }
 
-// blocks are the static blocks of a path.
+// blocks returns the static blocks of a path.
 func (x *exits) blocks(id wet.NodeID) []cfg.Ref {
 	refs, ok := x.nodes[id]
 	if !ok {
@@ -418,8 +417,8 @@ func (f *follower) inFrame(n *wet.Node) bool {
 	return len(f.stack.Frames) == 0
 }
 
-// step follows an execution of a node, from one of its blocks on (below 0: the
-// first).
+// step follows an execution of a node from one of its blocks on; a negative block means
+// the first.
 func (f *follower) step(n *wet.Node, id wet.NodeID, block int) (uint32, progress) {
 	if n.Kind == wet.NodeCall {
 		f.returns = true
@@ -473,8 +472,8 @@ func (f *follower) blocks(n *wet.Node, id wet.NodeID, from int) (uint32, progres
 	return uint32(len(n.Stmts) - 1), inLoop
 }
 
-// local are the decisions that ended loops between two statements of one
-// execution: known from the code.
+// local calls tell with the decisions that ended loops between two statements of one
+// execution, which are known from the code.
 func (x *exits) local(node wet.NodeID, from, to uint32) (stmts []uint32) {
 	n := x.g.Node(node)
 	at, ok := x.blockOf(node, to)

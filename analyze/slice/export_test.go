@@ -1,9 +1,9 @@
 package slice
 
-// Slotted is what a graph must be for the faster way.
+// Slotted is the interface of graphs with the faster algorithm.
 type Slotted = slotted
 
-// Impatient makes a forward slice be found in a pass at once.
+// Impatient makes a forward slice use a pass at once.
 func Impatient(o Options) Options {
 	o.patience = 1
 	return o

@@ -9,11 +9,11 @@ import (
 	"hindsight/wet"
 )
 
-// In Go programs the instruction that calls the kernel is not recorded. The call of
-// the runtime's function that contains it is, with its arguments and with what the
-// kernel read and wrote.
+// In Go programs the instruction that calls the kernel is not recorded. Instead, the call
+// of the runtime's function that contains it is recorded, with its arguments and with
+// what the kernel read and wrote.
 
-// convention says where a system call has its number and its first argument.
+// convention says where the number and the first argument of a system call are.
 type convention struct{ number, first uint8 }
 
 var (
@@ -21,7 +21,8 @@ var (
 	runtimeCalls = convention{regA0, regA1}
 )
 
-// conventionOf is the convention of a statement; not ok if it makes no system call.
+// conventionOf returns the convention of a statement. ok is false if it makes no system
+// call.
 func conventionOf(img *image.Space, kind wet.NodeKind, inst rv.Inst, callee uint64) (convention, bool) {
 	if kind == wet.NodePath {
 		return kernelCalls, inst.Op == rv.OpECALL
@@ -30,7 +31,8 @@ func conventionOf(img *image.Space, kind wet.NodeKind, inst rv.Inst, callee uint
 	return runtimeCalls, strings.HasSuffix(name, "/syscall.Syscall6") || strings.HasSuffix(name, "/syscall/linux.Syscall6")
 }
 
-// goFunction names the function of Go's runtime that a statement calls; "" if it calls none.
+// goFunction returns the function of Go's runtime that a statement calls, or "" if it
+// calls none.
 func goFunction(img *image.Space, kind wet.NodeKind, callee uint64) string {
 	if kind != wet.NodeCall || img == nil {
 		return ""
@@ -51,15 +53,15 @@ func endsGo(img *image.Space, kind wet.NodeKind, callee uint64) bool {
 	return goFunction(img, kind, callee) == "syscall.Exit"
 }
 
-// printer returns what a function prints of what print and println call, without
-// the name's prefix: "int", "string", "nl", …
+// printer returns what a function prints of the arguments of print and println. It is the
+// function's name without the prefix: "int", "string", "nl", …
 func printer(img *image.Space, kind wet.NodeKind, callee uint64) (what string, ok bool) {
 	what, ok = strings.CutPrefix(goFunction(img, kind, callee), "runtime.print")
 	return what, ok && what != "lock" && what != "unlock"
 }
 
-// printed is what a call of a function that prints put out to standard error. The
-// runtime makes the bytes, which follow from the argument.
+// printed returns what a call of a printing function wrote to standard error. The runtime
+// computes the bytes from the argument.
 func printed(g Graph, img *image.Space, call wet.Instance, what string) (o Output, ok bool, err error) {
 	v, ok, err := register(g, call, regA0)
 	if err != nil {
@@ -108,10 +110,10 @@ func printedString(g Graph, img *image.Space, call wet.Instance, addr uint64) (o
 	return o, true, nil
 }
 
-// moved places the bytes that were made elsewhere and that unrecorded code has copied
-// to where an instance read them, from addr on. The graph tells who made them and in
-// which order, but not where each one went: they fill the places of which it does not
-// know who wrote there. Where there are more such places, the others had constants.
+// moved assigns the bytes that were written elsewhere, and copied by unrecorded code, to
+// the places where an instance read them, from addr on. The graph has the producers of
+// these bytes and their order, but not the place of each byte. They fill the places
+// without a known writer. If there are more such places, the others had constants.
 func (m *memoryBytes) moved(img *image.Space, addr, n uint64) {
 	var gaps []uint64
 	for at := addr; at < addr+n; at++ {

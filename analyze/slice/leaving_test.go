@@ -66,8 +66,8 @@ func TestLeaving(t *testing.T) {
 	}
 }
 
-// checkMakers: what catcher does depends on its own branches, or on the call
-// that main made of it; never on its call of what threw.
+// checkMakers checks that what catcher does depends on its own branches, or on main's
+// call of it, and never on its call of the function that threw.
 func checkMakers(t *testing.T, g *wet.Graph, img *image.Space) {
 	t.Helper()
 	in := func(pc uint64) string {

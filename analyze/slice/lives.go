@@ -10,20 +10,19 @@ import (
 	"hindsight/wet"
 )
 
-// Origin is what is remarkable about where a load's value, or its address, came
-// from.
+// Origin is what is remarkable about where a load's value, or its address, came from.
 type Origin uint8
 
 const (
 	Ordinary     Origin = iota
 	Initial             // the program began with it
-	NeverWritten        // nobody wrote it: zeros, or what the stack or allocator left
-	PreviousLife        // it was written before the block was given out as it is now
-	AfterFree           // the block was given back before it was read
-	StaleAddress        // the address is of a block that was given back before; another one is there now, or none
+	NeverWritten        // nothing wrote it: zeros, or what was left on the stack or in the heap
+	PreviousLife        // it was written before the block was allocated as it is now
+	AfterFree           // the block was freed before it was read
+	StaleAddress        // the address is of a block that was freed before; another block is there now, or none
 )
 
-// Origins finds them in a graph: it knows the lives of heap blocks.
+// Origins finds them in a graph. It has the lives of heap blocks.
 type Origins struct {
 	g      Graph
 	img    *image.Space
@@ -33,7 +32,7 @@ type Origins struct {
 // block is a life of a heap block.
 type block struct {
 	addr, size  uint64
-	born, died  uint64 // places in the run; died is the greatest number while it lives
+	born, died  uint64 // positions in the run; died is the maximum while the block lives
 	alloc, free wet.Instance
 	freed       bool
 }
@@ -42,8 +41,7 @@ type block struct {
 type Found struct {
 	Origin Origin
 	Addr   uint64
-	// Alloc and Free are the calls that gave the block out and took it back, as
-	// far as there are any.
+	// Alloc and Free are the calls that allocated and freed the block, if there are any.
 	Alloc, Free       wet.Instance
 	HasAlloc, HasFree bool
 }
@@ -96,8 +94,8 @@ func (o *Origins) callee(n *wet.Node) string {
 	return ""
 }
 
-// call takes a call of the heap's functions. open is the living blocks by their
-// address, as indexes.
+// call processes a call of the heap's functions. open has the live blocks by address, as
+// indexes.
 func (o *Origins) call(a at, open map[uint64]int) error {
 	node := o.g.Node(a.Node)
 	name := o.callee(node)
@@ -138,7 +136,7 @@ func (o *Origins) call(a at, open map[uint64]int) error {
 	return nil
 }
 
-// covering are the lives of blocks that an address was in, by birth.
+// covering returns the lives of blocks that contained an address, by birth.
 func (o *Origins) covering(addr uint64) (list []block) {
 	end := sort.Search(len(o.blocks), func(i int) bool { return o.blocks[i].addr > addr })
 	const most = 1 << 10
@@ -153,7 +151,7 @@ func (o *Origins) covering(addr uint64) (list []block) {
 
 func (o *Origins) order(i wet.Instance) (uint64, error) { return orderOf(o.g, i) }
 
-// Of tells what is remarkable about a load.
+// Of returns what is remarkable about a load.
 func (o *Origins) Of(load wet.Instance) (f Found, err error) {
 	s := &o.g.Node(load.Node).Stmts[load.Stmt]
 	access, _, mem := s.Inst.Mem()
@@ -193,7 +191,7 @@ func (o *Origins) Of(load wet.Instance) (f Found, err error) {
 		}
 	}
 	lives := o.covering(addr)
-	var now *block // that holds the address when it is read
+	var now *block // the block that contains the address when it is read
 	for n := range lives {
 		if lives[n].born <= read {
 			now = &lives[n]
@@ -227,12 +225,11 @@ func (o *Origins) inImage(addr uint64) bool {
 	return ok
 }
 
-// pointerSteps bounds how far a pointer is followed to the call that gave it.
+// pointerSteps limits how far a pointer is followed to the call that returned it.
 const pointerSteps = 256
 
-// pointee follows a pointer back, through copies and sums, to the call that gave
-// its block out, and tells a block that was freed before the place read of
-// the run.
+// pointee follows a pointer backward, through copies and sums, to the call that allocated
+// its block. It reports a block that was freed before position read of the run.
 func (o *Origins) pointee(from wet.Instance, addr, read uint64) (b block, ok bool, err error) {
 	todo := []wet.Instance{from}
 	seen := map[wet.Instance]bool{from: true}

@@ -45,9 +45,8 @@ const (
 	execPage  = 1 << execShift
 )
 
-// nodeSet is the instances of a node's statements that are in a slice. Few
-// combinations of statements are met in one node, so each execution has the
-// number of its combination.
+// nodeSet has the instances of a node's statements that are in a slice. Few combinations
+// of statements occur in one node, so each execution has the number of its combination.
 type nodeSet struct {
 	home
 	words  int
@@ -63,7 +62,7 @@ func newNodeSet(h home, words int) *nodeSet {
 	return s
 }
 
-// intern numbers a mask, which it keeps.
+// intern returns the number of a mask, which it keeps.
 func (s *nodeSet) intern(m mask) uint32 {
 	key := make([]byte, 0, 8*len(m))
 	for _, w := range m {
@@ -79,7 +78,7 @@ func (s *nodeSet) intern(m mask) uint32 {
 	return id
 }
 
-// join numbers the mask id with the statements of m.
+// join returns the number of the mask id together with the statements of m.
 func (s *nodeSet) join(id uint32, m mask) uint32 {
 	sum := slices.Clone(s.masks[id])
 	for n, w := range m {
@@ -88,7 +87,7 @@ func (s *nodeSet) join(id uint32, m mask) uint32 {
 	return s.intern(sum)
 }
 
-// get is the number of the mask of execution k.
+// get returns the number of the mask of execution k.
 func (s *nodeSet) get(k uint64) uint32 {
 	if n := k >> execShift; n < uint64(len(s.pages)) && s.pages[n] != nil {
 		return s.pages[n][k%execPage]
@@ -96,7 +95,7 @@ func (s *nodeSet) get(k uint64) uint32 {
 	return 0
 }
 
-// slot is the place of the number of execution k, for writing.
+// slot returns the place of the number of execution k, for writing.
 func (s *nodeSet) slot(k uint64) *uint32 {
 	n := k >> execShift
 	for n >= uint64(len(s.pages)) {
@@ -119,7 +118,7 @@ func (s *nodeSet) set(slot *uint32, id uint32) {
 	s.counts[id]++
 }
 
-// len is how many instances of a statement there are.
+// len returns how many instances of a statement there are.
 func (s *nodeSet) len(stmt uint32) (n uint64) {
 	for id, m := range s.masks {
 		if m.has(stmt) {
@@ -129,7 +128,7 @@ func (s *nodeSet) len(stmt uint32) (n uint64) {
 	return n
 }
 
-// stmts are the statements with instances.
+// stmts returns the statements with instances.
 func (s *nodeSet) stmts() mask {
 	sum := make(mask, s.words)
 	for id, m := range s.masks {
@@ -169,7 +168,7 @@ func (s *nodeSet) of(stmt uint32) iter.Seq[uint64] {
 	}
 }
 
-// and is what two sets have in common.
+// and returns the intersection of two sets.
 func (s *nodeSet) and(t *nodeSet) *nodeSet {
 	out := newNodeSet(s.home, s.words)
 	type pair struct{ a, b uint32 }

@@ -12,7 +12,7 @@ import (
 // AllThreads stands for every thread.
 const AllThreads = -1
 
-// at is an instance with its place in the run.
+// at is an instance and its position in the run.
 type at struct {
 	wet.Instance
 	Time  uint64
@@ -32,7 +32,7 @@ type cursor struct {
 	end uint64 // executions of the node
 }
 
-// cursors is a heap: the instance that comes first in the run on top.
+// cursors is a heap with the first instance of the run on top.
 type cursors []*cursor
 
 func (c cursors) Len() int           { return len(c) }
@@ -46,8 +46,8 @@ func (c *cursors) Pop() any {
 	return last
 }
 
-// settle moves the cursor on to the first instance that keep holds for, from
-// its position; false if there is none.
+// settle moves the cursor to the first instance, from its position on, for which keep
+// holds. It returns false if there is none.
 func (c *cursor) settle(g Graph, keep func(wet.Instance) (bool, error)) (bool, error) {
 	for ; c.K < c.end; c.K++ {
 		if keep != nil {
@@ -67,8 +67,8 @@ func (c *cursor) settle(g Graph, keep func(wet.Instance) (bool, error)) (bool, e
 	return false, nil
 }
 
-// inOrder returns the instances of places for which keep holds (nil: all of
-// them), in the order of the run. It holds one instance a place at a time.
+// inOrder returns the instances of places for which keep holds (nil: all of them), in the
+// order of the run. It holds one instance of each place in memory.
 func inOrder(g Graph, places []place, keep func(wet.Instance) (bool, error)) iter.Seq2[at, error] {
 	return func(yield func(at, error) bool) {
 		var h cursors
@@ -104,8 +104,8 @@ func inOrder(g Graph, places []place, keep func(wet.Instance) (bool, error)) ite
 	}
 }
 
-// placesOf lists where a thread (AllThreads: every one) executed statements of
-// the given addresses.
+// placesOf returns the places at which a thread (AllThreads: every thread) executed
+// statements at the given addresses.
 func placesOf(g Graph, pcs []uint64, thread int) (places []place) {
 	for _, pc := range pcs {
 		for _, s := range g.Sites(pc) {

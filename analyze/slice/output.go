@@ -10,41 +10,41 @@ import (
 	"hindsight/wet"
 )
 
-// What a run put out is not in its trace, but follows from it: the bytes of a
-// write are those that the stores left which it depends on, and else those that
-// the program began with.
+// The output of a run is not in its trace, but it follows from it: the bytes of a write
+// are those of the stores on which it depends or, without a store, those with which the
+// program began.
 
-// System calls that put out.
+// System calls that write output.
 const (
 	callWrite  = 64
 	callWritev = 66
-	maxOutput  = 1 << 20 // bytes of one call that are looked at
+	maxOutput  = 1 << 20 // bytes of one call that are examined
 
 	standardError = 2 // where print and println write
 )
 
-// Output is a system call that put something out.
+// Output is a system call that wrote output.
 type Output struct {
 	Call  wet.Instance
 	Bytes []byte
-	// By is what made each byte, as an index into Makers; -1: the program began
-	// with it, or the trace does not tell.
+	// By is what produced each byte, as an index into Makers. It is -1 if the program
+	// began with the byte, or if that is not in the trace.
 	By     []int
 	Makers []wet.Instance
 
-	open bool // what its last byte is, is not known: a line may end with it
+	open bool // its last byte is not known, so a line may end with it
 }
 
-// Put is where a text was put out.
+// Put says where a text was written.
 type Put struct {
-	Call   wet.Instance   // the one that put its last byte out
-	Makers []wet.Instance // what made its bytes
-	Calls  []wet.Instance // that put it out
+	Call   wet.Instance   // the call that wrote its last byte
+	Makers []wet.Instance // the instances that produced its bytes
+	Calls  []wet.Instance // the calls that wrote it
 }
 
-// FindOutput finds the places where a text was put out to a descriptor, in the
-// order of the run. What follows the text on its line belongs to it: a value
-// stands after its name.
+// FindOutput returns the places where a text was written to a descriptor, in the order of
+// the run. What follows the text on its line is included, because a value follows its
+// name.
 func FindOutput(g Graph, img *image.Space, fd uint64, text string) (puts []Put, err error) {
 	if text == "" {
 		return nil, fmt.Errorf("no text to look for")
@@ -110,7 +110,7 @@ func putAt(all []Output, ends []int, from, to int) (p Put) {
 	return p
 }
 
-// outputPlaces are the system calls of a graph, and the calls that print.
+// outputPlaces returns the system calls of a graph, and the calls that print.
 func outputPlaces(g Graph, img *image.Space) (places []place) {
 	for n := range g.NumNodes() {
 		node := g.Node(wet.NodeID(n))
@@ -125,7 +125,7 @@ func outputPlaces(g Graph, img *image.Space) (places []place) {
 	return places
 }
 
-// output reads what a call put out; not ok when it put nothing out to fd.
+// output reads what a call wrote. ok is false if it wrote nothing to fd.
 func output(g Graph, img *image.Space, call wet.Instance, fd uint64) (o Output, ok bool, err error) {
 	node := g.Node(call.Node)
 	if what, ok := printer(img, node.Kind, node.Callee); ok {
@@ -171,7 +171,7 @@ func output(g Graph, img *image.Space, call wet.Instance, fd uint64) (o Output, 
 	return o, true, nil
 }
 
-// memoryBytes are bytes that an instance read, as far as the graph tells.
+// memoryBytes are bytes that an instance read, as far as the graph has them.
 type memoryBytes struct {
 	values map[uint64]byte
 	by     map[uint64]int

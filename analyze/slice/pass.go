@@ -8,44 +8,44 @@ import (
 	"hindsight/wet"
 )
 
-// A forward slice that grows large is found in one pass over the run, from the
-// criterion on: of each execution the labels are looked at, which costs little
-// when it is done in order, and whether what they name is in the slice by then.
-// Asking for the readers of each instance instead costs several times as much an
-// instance, but nothing for what is not in the slice; so that is how it begins.
+// A forward slice that gets large is computed in one pass over the run, from the
+// criterion on. For each execution, the pass reads the labels, which costs little in this
+// order, and checks whether what they name is already in the slice. Looking up the
+// readers of each instance instead costs several times as much per instance, but nothing
+// for what is not in the slice. A slice therefore begins that way.
 
-// patience is the number of times that readers are asked for before a pass is
-// tried: this, and a part of the executions of the run.
+// patience is the number of lookups of readers before a pass is tried: this, and a
+// fraction of the executions of the run.
 const (
 	patience     = 1 << 12
 	patiencePart = 4
 )
 
-// errPatience ends the asking.
+// errPatience ends the lookups.
 var errPatience = errors.New("a pass is better")
 
-// pass is a forward slice that is being found in one pass.
+// pass is a forward slice that is computed in one pass.
 type pass struct {
 	*sweep
 	visitors map[home]*visitor
-	position []uint64 // of each thread, the timestamp that comes next
+	position []uint64 // for each thread, its next timestamp
 	ended    []bool
 	late     []late
-	at       *visitor // what is visited
+	at       *visitor // the current node
 	k        uint64
-	own      []own                                   // labels of the visited execution that name itself
+	own      []own                                   // labels of the current execution that name the execution itself
 	told     func(slot int, from wet.Instance) error // label
 }
 
-// visitor is a node of one thread as the pass sees it: its slots that matter,
-// each with those in whose instances' hands it was.
+// visitor is a node of one thread during the pass: its relevant slots, each with those of
+// its instances that were in the slice.
 type visitor struct {
 	*nodeSweep
 	slots []int32
 	ports []*port
 }
 
-// late is a label that names an execution which the pass has not come to.
+// late is a label that names an execution which the pass has not reached.
 type late struct {
 	from wet.Instance
 	to   *visitor
@@ -53,14 +53,14 @@ type late struct {
 	slot int
 }
 
-// own is a label that names a statement of its own execution: a load of what was
-// stored there before, for one.
+// own is a label that names a statement of its own execution, for example a load of what
+// was stored there before.
 type own struct {
 	slot int
 	stmt uint32
 }
 
-// passOver finds the slice of the criterion from the beginning.
+// passOver computes the slice of the criterion from the beginning.
 func (w *sweep) passOver(ctx context.Context, criterion []wet.Instance) error {
 	w.restart()
 	p := &pass{sweep: w, visitors: map[home]*visitor{}}
@@ -78,7 +78,7 @@ func (w *sweep) passOver(ctx context.Context, criterion []wet.Instance) error {
 			return err
 		}
 	}
-	// What was not there yet when it was asked for, and what follows from it.
+	// What was not there yet when its label was read, and what follows from it.
 	w.quiet = false
 	found := p.late[:0]
 	for _, l := range p.late {
@@ -112,8 +112,8 @@ func (w *sweep) restart() {
 	w.nodes, w.agenda.nodes = nil, nil
 }
 
-// begin puts each thread where the criterion's first execution began. A thread
-// that was in the middle of an execution then begins with that.
+// begin puts each thread where the criterion's first execution began. A thread that was
+// in the middle of an execution begins with that execution.
 func (p *pass) begin(criterion []wet.Instance) error {
 	first := ^uint64(0)
 	for _, i := range criterion {
@@ -142,8 +142,8 @@ func (p *pass) begin(criterion []wet.Instance) error {
 	return nil
 }
 
-// turn chooses the thread that comes next in the run, and the place in the run
-// where the one after it comes; false when all have come to their end.
+// turn returns the next thread of the run, and the position in the run of the thread
+// after it. ok is false when all threads are at their ends.
 func (p *pass) turn() (th int, until uint64, ok bool) {
 	best := ^uint64(0)
 	until = ^uint64(0)
@@ -187,7 +187,7 @@ func (p *pass) thread(ctx context.Context, th int, until uint64) error {
 	return nil
 }
 
-// visit looks at one execution.
+// visit processes one execution.
 func (p *pass) visit(ctx context.Context, h home, k uint64) error {
 	v := p.visitors[h]
 	if v == nil {
@@ -216,8 +216,7 @@ func (p *pass) visit(ctx context.Context, h home, k uint64) error {
 	}
 }
 
-// passOn lets what has come into the visited execution on to where it is used
-// in it.
+// passOn passes what has come into the current execution on to where it is used in it.
 func (p *pass) passOn(v *visitor, k uint64) {
 	left := p.own[:0]
 	for _, o := range p.own {
@@ -231,7 +230,7 @@ func (p *pass) passOn(v *visitor, k uint64) {
 	p.own = left
 }
 
-// label is told of a label of the execution that is visited.
+// label processes a label of the current execution.
 func (p *pass) label(slot int, from wet.Instance) error {
 	v := p.at
 	if p.opts.OneThread && from.Thread != v.thread {

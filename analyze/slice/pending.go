@@ -9,9 +9,9 @@ import (
 	"hindsight/wet"
 )
 
-// pending is the executions of a node that something came into, by the number
-// of the combination of roots that did, until they are looked at: from the last
-// one to the first, or from the first to the last.
+// pending has the executions of a node that something came into, with the number of the
+// combination of roots that did, until they are processed: from the last one to the
+// first, or from the first one to the last.
 type pending struct {
 	ascending bool
 	pages     []*pendingPage // by k>>execShift; nil: none of them
@@ -20,14 +20,14 @@ type pending struct {
 
 	combos []combo // combos[0] is empty
 	ids    map[string]uint32
-	dense  []uint32 // of each root, its number among those that were met, from 1
+	dense  []uint32 // for each root, its number among those that occurred, from 1
 	roots  uint32   // that were met
 }
 
-// combo is a combination of roots, ascending.
+// combo is an ascending combination of roots.
 type combo struct {
 	roots []uint32
-	next  []uint32 // by dense number of a root, the combination with it; 0: not worked out
+	next  []uint32 // by dense number of a root: the combination with it; 0: not computed yet
 }
 
 type pendingPage struct {
@@ -37,7 +37,7 @@ type pendingPage struct {
 	left   int
 }
 
-// newPending prepares for a node with so many different roots.
+// newPending prepares for a node with roots different roots.
 func newPending(ascending bool, roots int) pending {
 	return pending{ascending: ascending, combos: make([]combo, 1), ids: map[string]uint32{}, dense: make([]uint32, roots)}
 }
@@ -57,7 +57,7 @@ func (p *pending) Pop() any {
 	return last
 }
 
-// add lets a root into execution k.
+// add adds a root to execution k.
 func (p *pending) add(k uint64, root uint32) {
 	page := p.page(k >> execShift)
 	c := &page.combo[k%execPage]
@@ -95,7 +95,7 @@ func (p *pending) newPage(number uint64) *pendingPage {
 	return page
 }
 
-// join numbers a combination with one more root.
+// join returns the number of a combination with one more root.
 func (p *pending) join(c, root uint32) uint32 {
 	if p.dense[root] == 0 {
 		p.roots++
@@ -126,7 +126,7 @@ func (p *pending) join(c, root uint32) uint32 {
 	return id
 }
 
-// next is the execution to be looked at next; false when there is none.
+// next returns the next execution to process. ok is false if there is none.
 func (p *pending) next() (uint64, bool) {
 	if len(p.numbers) == 0 {
 		return 0, false
@@ -147,7 +147,7 @@ func (p *pending) next() (uint64, bool) {
 	return 0, false // no page is empty
 }
 
-// take takes out the execution that is next, k, with its combination of roots.
+// take removes the next execution, k, with its combination of roots.
 func (p *pending) take(k uint64) uint32 {
 	page := p.pages[p.numbers[0]]
 	c := page.combo[k%execPage]
@@ -162,10 +162,10 @@ func (p *pending) take(k uint64) uint32 {
 	return c
 }
 
-// agenda is a heap of nodes: the one whose next execution is the latest in the
-// run (the earliest, of a forward slice) on top. What an execution depends on
-// comes before it, so nearly every execution is looked at once, when all that
-// comes into it is known; one that is met again is looked at again.
+// agenda is a heap of nodes, with the node whose next execution is the latest in the run
+// on top (for a forward slice, the earliest). What an execution depends on comes before
+// it, so nearly every execution is processed once, when all that comes into it is known.
+// One that is reached again is processed again.
 type agenda struct {
 	ascending bool
 	nodes     []*nodeSweep
@@ -197,7 +197,7 @@ func (a *agenda) Pop() any {
 // outside is the place of a node that is not on the agenda.
 const outside = -1
 
-// schedule puts a node where it belongs by its next execution.
+// schedule moves a node to the place of its next execution.
 func (w *sweep) schedule(n *nodeSweep) error {
 	k, ok := n.pending.next()
 	if !ok {

@@ -32,8 +32,8 @@ type potential struct {
 	deciders map[target][]cfg.Ref
 }
 
-// target is what a store goes to, as far as the code says: a global variable, a
-// place in the frame of a function, or what a pointer leads to.
+// target is where a store goes, as far as the code shows: to a global variable, to a
+// place in the frame of a function, or where a pointer leads.
 type target struct {
 	object uint64 // address of the variable; 0: none
 	frame  uint32 // number of the function + 1; 0: not in a frame
@@ -42,16 +42,16 @@ type target struct {
 	offset int32
 }
 
-// throughPointer is what a pointer leads to.
+// throughPointer is where a pointer leads.
 func throughPointer(offset int32, size uint8) target { return target{size: size, offset: offset} }
 
-// inFrame is a place of a frame that an instruction of a function accesses; ok is
+// inFrame returns a place of a frame that an instruction of a function accesses; ok is
 // false when its base is neither the stack nor the frame pointer.
 func inFrame(fn uint32, i rv.Inst, size uint8) (t target, ok bool) {
 	return target{frame: fn + 1, reg: i.Rs1, size: size, offset: i.Imm}, i.Rs1 == regSP || i.Rs1 == regFP
 }
 
-// storeSite is a block that may store to a target, or calls a function that may.
+// storeSite is a block that may store to a target, or that calls a function that may.
 type storeSite struct {
 	block cfg.Ref
 	to    target
@@ -96,8 +96,8 @@ func newPotential(g Graph, prog *cfg.Program, img *image.Space) *potential {
 	return p
 }
 
-// globalPointer is what the start-up code sets the global pointer to; 0: it is
-// not found.
+// globalPointer returns the value to which the start-up code sets the global pointer, or
+// 0 if that is not found.
 func globalPointer(prog *cfg.Program, img *image.Space) uint64 {
 	for _, name := range [...]string{"load_gp", "_start"} {
 		s, ok := img.Lookup(name)
@@ -113,7 +113,7 @@ func globalPointer(prog *cfg.Program, img *image.Space) uint64 {
 	return 0
 }
 
-// globalPointerSet is what a function sets the global pointer to; 0: it does not.
+// globalPointerSet returns what a function sets the global pointer to; 0: it does not.
 func globalPointerSet(prog *cfg.Program, fn uint32) (gp uint64) {
 	for b := range prog.Func(fn).Blocks() {
 		ref := cfg.Ref{Func: fn, Block: uint32(b)}
@@ -146,8 +146,8 @@ func (p *potential) decide(s storeSite, seen map[cfg.Ref]bool) {
 	}
 }
 
-// storesOf are the targets of a block's stores, as far as the block tells:
-// registers are followed from the address of a variable through sums.
+// storesOf returns the targets of a block's stores, as far as the block shows: registers
+// are followed from the address of a variable through sums.
 func (p *potential) storesOf(ref cfg.Ref) (list []target) {
 	type held struct {
 		value  uint64
@@ -202,7 +202,7 @@ func (t target) compare(u target) int {
 	return cmp.Or(cmp.Compare(t.object, u.object), cmp.Compare(t.frame, u.frame), cmp.Compare(t.reg, u.reg), cmp.Compare(t.size, u.size), cmp.Compare(t.offset, u.offset))
 }
 
-// unnamed are the targets of a store that is not to a global variable. The frame
+// unnamed returns the targets of a store that is not to a global variable. The frame
 // pointer may be an ordinary register.
 func (p *potential) unnamed(fn uint32, i rv.Inst, size uint8) (list []target) {
 	if t, ok := inFrame(fn, i, size); ok {
@@ -214,7 +214,7 @@ func (p *potential) unnamed(fn uint32, i rv.Inst, size uint8) (list []target) {
 	return list
 }
 
-// targetsOf are the targets of stores that a load may read from.
+// targetsOf returns the targets of stores that a load may read from.
 func (p *potential) targetsOf(n *wet.Node, load wet.Instance, addr uint64, size uint8) []target {
 	if o, _, ok := p.img.Object(addr); ok {
 		return []target{{object: o.Addr}}
@@ -225,7 +225,7 @@ func (p *potential) targetsOf(n *wet.Node, load wet.Instance, addr uint64, size 
 		return nil
 	}
 	list := p.unnamed(ref.Func, s.Inst, size)
-	if _, frame := inFrame(ref.Func, s.Inst, size); frame { // its address may have been handed on
+	if _, frame := inFrame(ref.Func, s.Inst, size); frame { // its address may have been passed on
 		list = append(list, throughPointer(0, size))
 	}
 	return list
@@ -289,15 +289,14 @@ func (p *potential) of(load wet.Instance, tell func(wet.Instance)) error {
 	return nil
 }
 
-// moment is an instance and the order of the path execution that it is in; its
-// zero value is before the run.
+// moment is an instance and the order of its path execution. The zero value is before the
+// run.
 type moment struct {
 	order uint64
 	at    wet.Instance
 }
 
-// after reports whether m comes after n: in a later execution, or further on in the
-// same one.
+// after reports whether m comes after n: in a later execution, or later in the same one.
 func (m *moment) after(n *moment) bool {
 	if m.order != n.order {
 		return m.order > n.order
@@ -305,8 +304,8 @@ func (m *moment) after(n *moment) bool {
 	return m.order > 0 && m.at.Thread == n.at.Thread && m.at.Node == n.at.Node && m.at.Stmt > n.at.Stmt
 }
 
-// lastBetween is the last execution of a block's last instruction between two
-// places of the run.
+// lastBetween returns the last execution of a block's last instruction between two
+// positions of the run.
 func (p *potential) lastBetween(next uint64, d cfg.Ref, began moment, end uint64, load wet.Instance) (best wet.Instance, ok bool, err error) {
 	insts := p.prog.Insts(d)
 	pc := next - uint64(insts[len(insts)-1].Len)
@@ -337,16 +336,16 @@ func (p *potential) lastBetween(next uint64, d cfg.Ref, began moment, end uint64
 	return best, ok, nil
 }
 
-// relevantRounds and relevantLoads bound what a relevant slice looks at: how
-// often decisions lead to further ones, and the loads of a statement each time.
+// relevantRounds and relevantLoads limit the work of a relevant slice: how often
+// decisions lead to further ones, and the loads of a statement each time.
 const (
 	relevantRounds = 4
 	relevantLoads  = 64
 )
 
-// Relevant finds a backward slice with potential dependences: the slice of the
-// criterion, with the decisions on which its loads depend potentially and what
-// led to those. img is the program; opts.Flow must be set.
+// Relevant computes a backward slice with potential dependences: the slice of the
+// criterion, with the decisions on which its loads depend potentially and what led to
+// those. img is the program. opts.Flow must be set.
 func Relevant(ctx context.Context, g Graph, img *image.Space, criterion []wet.Instance, opts Options) (*Slice, error) {
 	p := newPotential(g, opts.Flow, img)
 	roots := slices.Clone(criterion)
@@ -390,7 +389,7 @@ func Relevant(ctx context.Context, g Graph, img *image.Space, criterion []wet.In
 	}
 }
 
-// begunAt says what a slice began with, when that is not all of its roots.
+// begunAt returns what a slice began with, if that is not all of its roots.
 func (s *Slice) begunAt(criterion []wet.Instance) *Slice {
 	if s != nil {
 		s.criterion = slices.Clone(criterion)

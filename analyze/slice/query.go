@@ -41,8 +41,8 @@ func ValuesAt(g Graph, pcs []uint64, thread int) iter.Seq2[Produced, error] {
 	}
 }
 
-// stepping tells a graph that wants to know it that what is asked for goes
-// through executions in order, until the function is called that it returns.
+// stepping announces to a graph that the next queries go through executions in order,
+// until the returned function is called.
 func stepping(g Graph) (done func()) {
 	s, ok := g.(interface{ Stepping(on bool) })
 	if !ok {
@@ -64,7 +64,7 @@ type Touched struct {
 	Size  uint8
 }
 
-// AddrsAt returns what the instructions at pcs accessed, as ValuesAt.
+// AddrsAt returns what the instructions at pcs accessed, in the manner of ValuesAt.
 func AddrsAt(g Graph, pcs []uint64, thread int) iter.Seq2[Touched, error] {
 	return func(yield func(Touched, error) bool) {
 		defer stepping(g)()
@@ -93,8 +93,8 @@ type Write struct {
 	Order    uint64
 	Addr     uint64
 	Size     uint8
-	Value    uint64 // the low Size bytes of what was stored
-	HasValue bool   // false when the trace does not tell: of most AMOs, and of registers that were set outside
+	Value    uint64 // the low Size bytes of the stored value
+	HasValue bool   // false if it is not in the trace: for most AMOs, and for registers that were set outside
 }
 
 // WritesTo returns the instructions' writes to any of size bytes from addr on, by
@@ -127,7 +127,7 @@ func WritesTo(g Graph, addr, size uint64) iter.Seq2[Write, error] {
 	}
 }
 
-// writers lists the places that write where hits holds at least once.
+// writers returns the places that write and for which hits holds at least once.
 func writers(g Graph, hits func(wet.Instance) (bool, error)) (places []place, err error) {
 	for n := range g.NumNodes() {
 		node := g.Node(wet.NodeID(n))
@@ -152,7 +152,7 @@ func writers(g Graph, hits func(wet.Instance) (bool, error)) (places []place, er
 	return places, nil
 }
 
-// stores tells the instructions that may write memory.
+// stores reports whether an instruction may write memory.
 func stores(i rv.Inst) bool {
 	if i.Atomic() {
 		return i.Op != rv.OpLRW && i.Op != rv.OpLRD
@@ -161,8 +161,8 @@ func stores(i rv.Inst) bool {
 	return ok && access == event.Write
 }
 
-// written makes the Write of an instance; false when it is a store-conditional
-// that failed.
+// written returns the Write of an instance. ok is false for a store-conditional that
+// failed.
 func written(g Graph, a at) (Write, bool, error) {
 	inst := g.Node(a.Node).Stmts[a.Stmt].Inst
 	w := Write{Instance: a.Instance, PC: pcOf(g, a.Instance), Time: a.Time, Order: a.Order}
@@ -188,8 +188,8 @@ func written(g Graph, a at) (Write, bool, error) {
 	return w, true, err
 }
 
-// Stored is what a store stored, in the bytes that it wrote, as a signed number
-// of that size; ok is false when the trace does not tell.
+// Stored returns what a store stored in the bytes that it wrote, as a signed number of
+// that size. ok is false if it is not in the trace.
 func Stored(g Graph, i wet.Instance) (v uint64, ok bool, err error) {
 	w, wrote, err := written(g, at{Instance: i})
 	if err != nil || !wrote || !w.HasValue || w.Size == 0 {
@@ -199,7 +199,7 @@ func Stored(g Graph, i wet.Instance) (v uint64, ok bool, err error) {
 	return uint64(int64(w.Value<<shift) >> shift), true, nil
 }
 
-// source is the register that a store stores, numbered as in rv.RegSet.
+// source returns the register that a store stores, numbered as in rv.RegSet.
 func source(i rv.Inst) uint8 {
 	if i.StoresFloat() {
 		return rv.RegF + i.Rs2
@@ -207,8 +207,8 @@ func source(i rv.Inst) uint8 {
 	return i.Rs2
 }
 
-// register is what a register held for an instance that uses it: what its
-// producer left there. ok is false when the graph does not tell.
+// register returns the value of a register for an instance that uses it, which is what
+// its producer left there. ok is false if the graph does not have it.
 func register(g Graph, i wet.Instance, reg uint8) (v uint64, ok bool, err error) {
 	if reg == 0 {
 		return 0, true, nil
@@ -223,11 +223,11 @@ func register(g Graph, i wet.Instance, reg uint8) (v uint64, ok bool, err error)
 		n := g.Node(d.From.Node)
 		outside := n.Kind != wet.NodePath || n.Stmts[d.From.Stmt].Inst.Op == rv.OpECALL
 		if outside && reg != regA0 {
-			return 0, false, nil // only what a call returns is told
+			return 0, false, nil // only the result of a call is in the graph
 		}
 		return g.Value(d.From)
 	}
-	return 0, true, nil // nobody wrote it: a thread begins with zeros but for what its start tells
+	return 0, true, nil // nothing wrote it: a thread begins with zeros except for the registers set at its start
 }
 
 // Registers of the calling convention and of environment calls.
@@ -238,7 +238,8 @@ const (
 	regA7 = 17
 )
 
-// ControlFlow returns a thread's executions of nodes from a timestamp on, or back.
+// ControlFlow returns a thread's executions of nodes from a timestamp on, forward or
+// backward.
 func ControlFlow(g Graph, thread event.ThreadID, time uint64, backward bool) iter.Seq2[wet.Execution, error] {
 	list := g.Forward
 	if backward {
@@ -254,8 +255,7 @@ func ControlFlow(g Graph, thread event.ThreadID, time uint64, backward bool) ite
 	}
 }
 
-// Which chooses among the executions of a target: a number from 0, First or
-// Last or All.
+// Which selects among the executions of a target: an ordinal from 0, First, Last or All.
 type Which int64
 
 const (
@@ -264,13 +264,13 @@ const (
 	First = Which(0)
 )
 
-// ErrNoInstance says that a target has no such instance.
+// ErrNoInstance says that a target does not have the requested instance.
 var ErrNoInstance = errors.New("no such instance")
 
-// Instances returns the statement instances of a target. The target's
-// instructions that one execution of a node has count as one execution of the
-// target; they are numbered in the order of the run, of one thread or of
-// AllThreads. A target that is a variable stands for the writes to it.
+// Instances returns the statement instances of a target. All instructions of the target
+// in one execution of a node count as one execution of the target. Executions are
+// numbered in the order of the run, for one thread or for AllThreads. A target that is a
+// variable stands for the writes to it.
 func Instances(g Graph, t *Target, thread int, which Which) ([]wet.Instance, error) {
 	if len(t.PCs) == 0 && t.Size > 0 {
 		return lastWrites(g, t, thread, which)
@@ -306,7 +306,7 @@ func Instances(g Graph, t *Target, thread int, which Which) ([]wet.Instance, err
 	return nil, fmt.Errorf("%s: %w", t.Text, ErrNoInstance)
 }
 
-// byNode groups places, which are sorted, by thread and node.
+// byNode groups sorted places by thread and node.
 func byNode(places []place) (groups [][]place) {
 	for n, p := range places {
 		if n > 0 && p.thread == places[n-1].thread && p.node == places[n-1].node {
@@ -318,7 +318,7 @@ func byNode(places []place) (groups [][]place) {
 	return groups
 }
 
-// choose finds one instance of the places by its number.
+// choose returns one instance of the places by its ordinal.
 func choose(g Graph, places []place, which Which) (wet.Instance, error) {
 	if which == Last {
 		var last at
@@ -339,8 +339,8 @@ func choose(g Graph, places []place, which Which) (wet.Instance, error) {
 	return nth(g, places, uint64(which))
 }
 
-// nth finds the instance with n others of the places before it in the run, by
-// bisection: how many there are up to a place in the run is found by bisection
+// nth returns the instance with n others of the places before it in the run. It bisects
+// positions in the run; the number of instances up to a position is found by bisection
 // too, place by place.
 func nth(g Graph, places []place, n uint64) (wet.Instance, error) {
 	total, end := uint64(0), uint64(0)
@@ -356,7 +356,7 @@ func nth(g Graph, places []place, n uint64) (wet.Instance, error) {
 	if n >= total {
 		return wet.Instance{}, fmt.Errorf("%w: there are %d", ErrNoInstance, total)
 	}
-	low, high := uint64(0), end // the instance is at a place in the run from low to high
+	low, high := uint64(0), end // the position of the instance in the run is between low and high
 	for low < high {
 		mid := low + (high-low)/2
 		upTo := uint64(0)
@@ -388,8 +388,7 @@ func nth(g Graph, places []place, n uint64) (wet.Instance, error) {
 	return wet.Instance{}, ErrNoInstance
 }
 
-// executionsTo counts a place's executions up to a place in the run, that one
-// included.
+// executionsTo counts a place's executions up to a position in the run (inclusive).
 func executionsTo(g Graph, p place, order uint64) (uint64, error) {
 	low, high := uint64(0), g.Executions(p.thread, p.node)
 	for low < high {
@@ -441,8 +440,7 @@ func lastWrites(g Graph, t *Target, thread int, which Which) ([]wet.Instance, er
 	return out, nil
 }
 
-// Nth is the instance of the instruction at pc that a thread executed after n
-// others of it.
+// Nth returns the nth instance, from 0, of the instruction at pc in a thread.
 func Nth(g Graph, thread event.ThreadID, pc, n uint64) (wet.Instance, error) {
 	i, err := choose(g, placesOf(g, []uint64{pc}, int(thread)), Which(n))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"hindsight/wet"
 )
 
-// TestWrites: the writes to any bytes are those of the log, in its order.
+// TestWrites compares the writes to any bytes with those of the log, in its order.
 func TestWrites(t *testing.T) {
 	found, valued := 0, 0
 	for seed := range uint64(30) {
@@ -59,8 +59,8 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-// TestWrittenValues: what a write stored is what the next load of the same
-// bytes finds, when it depends on nothing else.
+// TestWrittenValues checks that what a write stored is what the next load of the same
+// bytes reads, if that depends on nothing else.
 func TestWrittenValues(t *testing.T) {
 	compared := 0
 	for seed := range uint64(30) {
@@ -100,8 +100,8 @@ func TestWrittenValues(t *testing.T) {
 	}
 }
 
-// TestSites: the values and addresses of an instruction are those of the log,
-// in its order, of all threads and of one.
+// TestSites compares the values and addresses of an instruction with those of the log, in
+// its order, for all threads and for one.
 func TestSites(t *testing.T) {
 	for seed := range uint64(20) {
 		l, _ := logged(t, randomShape(seed))
@@ -143,7 +143,7 @@ func TestSites(t *testing.T) {
 	}
 }
 
-// TestInstances: executions of an instruction by their number, first and last.
+// TestInstances checks executions of an instruction by ordinal, first and last.
 func TestInstances(t *testing.T) {
 	l, _ := logged(t, randomShape(3))
 	of := map[uint64][]int{}

@@ -12,13 +12,13 @@ import (
 	"hindsight/wet"
 )
 
-// Verdict says how far a racy value came.
+// Verdict says how far a racy value got.
 type Verdict uint8
 
 const (
-	DiesUnused         Verdict = iota // it decided nothing and was put out nowhere
-	ReachesControlFlow                // a branch or a jump depended on it, no output did
-	ReachesOutput                     // bytes that were put out, or the exit status, depended on it
+	DiesUnused         Verdict = iota // it decided nothing and was not output
+	ReachesControlFlow                // a branch or a jump depended on it, but no output did
+	ReachesOutput                     // bytes of the output, or the exit status, depended on it
 )
 
 var verdictNames = [...]string{"dies unused", "reaches control flow", "reaches output"}
@@ -30,16 +30,16 @@ func (v Verdict) String() string {
 	return "verdict?"
 }
 
-// Impact is what a value reached: what the instances in its forward slice along
-// data dependences did.
+// Impact says what a value reached: what the instances in its forward slice along data
+// dependences did.
 type Impact struct {
 	Verdict     Verdict
 	Instances   uint64 // of the forward slice
-	OutputCalls uint64 // write(2) and the like with bytes, a descriptor, an address or a length in the slice
-	OutputBytes uint64 // bytes of theirs that a store in the slice left
+	OutputCalls uint64 // write(2) and similar calls with bytes, a descriptor, an address or a length in the slice
+	OutputBytes uint64 // bytes of these that a store in the slice left
 	ExitStatus  bool   // the exit status depended on it
 	Branches    uint64 // instances of branches and computed jumps in the slice
-	BranchSites int    // statements that they are of
+	BranchSites int    // number of their statements
 	Syscalls    uint64 // other environment calls in the slice
 	Variables   []Variable
 }
@@ -51,7 +51,7 @@ type Variable struct {
 	Stores uint64
 }
 
-// Numbers of the system calls that put bytes out or end the program.
+// Numbers of the system calls that write output or end the program.
 const (
 	sysWrite     = 64
 	sysWritev    = 66
@@ -61,8 +61,8 @@ const (
 	sysExitGroup = 94
 )
 
-// ImpactOf tells what a forward slice reached. It is meant for slices along
-// data dependences; img names the variables, and may be nil.
+// ImpactOf returns what a forward slice reached. It is meant for slices along data
+// dependences. img names the variables and may be nil.
 func ImpactOf(ctx context.Context, s *Slice, img *image.Space) (Impact, error) {
 	m := Impact{Instances: s.Len()}
 	variables := map[uint64]*Variable{}
@@ -101,7 +101,7 @@ func ImpactOf(ctx context.Context, s *Slice, img *image.Space) (Impact, error) {
 	return m, nil
 }
 
-// calls looks at the system calls of statement n, if it makes any.
+// calls examines the system calls of statement n, if it makes any.
 func (m *Impact) calls(s *Slice, n int, img *image.Space) error {
 	st := &s.stmts[n]
 	if _, ok := printer(img, st.Kind, st.Callee); ok {
@@ -125,7 +125,7 @@ func (m *Impact) calls(s *Slice, n int, img *image.Space) error {
 		case sysExit, sysExitGroup:
 			m.ExitStatus = m.ExitStatus || c.reached&1 != 0
 		case sysWrite, sysWritev, sysPwrite, sysSendto:
-			// The last of the registers are left over from something else.
+			// The last registers are left over from something else.
 			if c.memory || c.reached&(1|1<<1|1<<2) != 0 {
 				m.OutputCalls++
 				m.OutputBytes += c.bytes()
@@ -143,13 +143,13 @@ type call struct {
 	reached   uint64 // arguments whose producers are in the slice, as bits
 	addr, len uint64 // the second argument and the third
 	memory    bool   // bytes that it reads are from the slice
-	vector    bool   // the bytes are not only from addr on
+	vector    bool   // further bytes are not from addr on
 	found     []extent
 }
 
 type extent struct{ low, high uint64 }
 
-// readCall looks at the dependences of a system call.
+// readCall examines the dependences of a system call.
 func readCall(s *Slice, i wet.Instance, at convention) (c call, err error) {
 	for d, err := range s.g.Deps(i) {
 		if err != nil {
@@ -193,8 +193,7 @@ func readCall(s *Slice, i wet.Instance, at convention) (c call, err error) {
 	return c, nil
 }
 
-// bytes counts the bytes that stores in the slice left, of those that the call
-// put out.
+// bytes counts, among the bytes that the call wrote, those that stores in the slice left.
 func (c *call) bytes() (n uint64) {
 	slices.SortFunc(c.found, func(a, b extent) int { return cmp.Compare(a.low, b.low) })
 	end := uint64(0)
@@ -235,22 +234,22 @@ func stored(s *Slice, n int, img *image.Space, variables map[uint64]*Variable) e
 	return nil
 }
 
-// RaceSlices is what surrounds a race.
+// RaceSlices has the slices around a race.
 type RaceSlices struct {
 	A, B   *Slice // what led to each access
 	Common *Slice // what led to both
-	// Parting is where the trouble starts: those of the common causes that
-	// something depends on which led to one of the accesses only, and the accesses
-	// themselves where one led to the other.
+	// Parting is where the causes diverge: the common causes on which something depends
+	// that led to only one of the accesses, and the accesses themselves if one led to the
+	// other.
 	Parting *Slice
-	// Forward is what followed from what the racy read got (of two writes, from
-	// what was written), along data dependences.
+	// Forward is what followed from the value that the racy read obtained (for two
+	// writes, from the written value), along data dependences.
 	Forward *Slice
 	Impact  Impact
 }
 
-// Race slices around two racing accesses. opts holds for the backward slices;
-// its direction does not matter.
+// Race slices around two racing accesses. opts applies to the backward slices; its
+// direction is ignored.
 func Race(ctx context.Context, g Graph, img *image.Space, a, b wet.Instance, opts Options) (*RaceSlices, error) {
 	opts.Direction = Backward
 	r := &RaceSlices{}
@@ -269,7 +268,7 @@ func Race(ctx context.Context, g Graph, img *image.Space, a, b wet.Instance, opt
 	return r, err
 }
 
-// parting finds the common causes where the two slices part.
+// parting returns the common causes at which the two slices diverge.
 func parting(ctx context.Context, r *RaceSlices) (*Slice, error) {
 	g, opts := r.Common.g, r.Common.opts
 	var edge []wet.Instance
@@ -315,8 +314,8 @@ func parting(ctx context.Context, r *RaceSlices) (*Slice, error) {
 	return out, nil
 }
 
-// Poisoned returns the forward slice of a race along data dependences, and what
-// it reached: the cheaper half of [Race].
+// Poisoned returns the forward slice of a race along data dependences, and what it
+// reached. It is the cheaper half of [Race].
 func Poisoned(ctx context.Context, g Graph, img *image.Space, a, b wet.Instance) (*Slice, Impact, error) {
 	var racy []wet.Instance
 	for _, i := range []wet.Instance{a, b} {
@@ -338,7 +337,7 @@ func Poisoned(ctx context.Context, g Graph, img *image.Space, a, b wet.Instance)
 	return s, m, err
 }
 
-// reads tells the instructions that load.
+// reads reports whether an instruction loads.
 func reads(i rv.Inst) bool {
 	if i.Atomic() {
 		return i.Op != rv.OpSCW && i.Op != rv.OpSCD

@@ -30,7 +30,7 @@ func example(t *testing.T, name string, seed uint64) (*slicetest.Log, *image.Spa
 	return l, img, out.String()
 }
 
-// sourceLine is the line of a source that holds text, from 1.
+// sourceLine returns the line of a source that holds text, from 1.
 func sourceLine(t *testing.T, file, text string) int {
 	t.Helper()
 	src, err := examples.Source(strings.TrimSuffix(file, ".c"))
@@ -56,7 +56,7 @@ func resolve(t *testing.T, l *slicetest.Log, img *image.Space, spec string) *sli
 	return target
 }
 
-// access finds a load or store of the target: the one that is executed last.
+// access returns the load or store of the target that was executed last.
 func access(t *testing.T, l *slicetest.Log, target *slice.Target, write bool) wet.Instance {
 	t.Helper()
 	var found wet.Instance
@@ -80,7 +80,7 @@ func access(t *testing.T, l *slicetest.Log, target *slice.Target, write bool) we
 	return found
 }
 
-// TestVerdicts: what racy values of the examples reach.
+// TestVerdicts checks what racy values of the examples reach.
 func TestVerdicts(t *testing.T) {
 	for _, c := range []struct {
 		name, a, b string // the example, and what marks the lines of the accesses
@@ -146,7 +146,7 @@ func plainForward(l *slicetest.Log, t *testing.T, criterion []wet.Instance) map[
 	return plain(l, from, slice.Options{Direction: slice.Forward, Kinds: slice.Data}, l.Instance, l)
 }
 
-// TestResolve: what specifications name in a program with debug information.
+// TestResolve checks what specifications mean in a program with debug information.
 func TestResolve(t *testing.T) {
 	l, img, _ := example(t, "race_branch", 1)
 	r := slice.NewResolver(img)
@@ -189,7 +189,7 @@ func TestResolve(t *testing.T) {
 		{"", "", "no function"},
 	} {
 		target, err := r.Resolve(l, c.spec)
-		if c.spec == "0x1" { // any address can be asked for
+		if c.spec == "0x1" { // any address is valid
 			if err != nil || target.Size != 1 {
 				t.Errorf("%s is %+v, %v", c.spec, target, err)
 			}
@@ -206,8 +206,8 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestLocals: a local variable on a line is the instructions that use or write
-// it. (The example keeps its variables in registers.)
+// TestLocals checks that a local variable on a line means the instructions that use or
+// write it. (The example keeps its variables in registers.)
 func TestLocals(t *testing.T) {
 	l, img, _ := example(t, "fig7", 1)
 	for _, c := range []struct {
@@ -235,7 +235,7 @@ func TestLocals(t *testing.T) {
 	}
 }
 
-// FuzzResolve: any text is a target or an error.
+// FuzzResolve checks that any text is a target or an error.
 func FuzzResolve(f *testing.F) {
 	for _, s := range []string{"f0", "shared+8", "0x10000", "a.c:3", "a.c:3:x", "::", "shared+0xfffffffffffffffff", "a:99999999999999999999", "+", "malloc+4"} {
 		f.Add(s)
@@ -254,8 +254,8 @@ func FuzzResolve(f *testing.F) {
 	})
 }
 
-// TestLeftOver: a value that only stands in a register that write(2) does not
-// look at is not put out.
+// TestLeftOver checks that a value in a register that write(2) does not use does not
+// count as output.
 func TestLeftOver(t *testing.T) {
 	for _, c := range []struct {
 		reg  uint8 // that the loaded value is in when write is called

@@ -20,7 +20,7 @@ type Slice struct {
 	index     map[home]int
 	links     tally
 	count     uint64
-	exits     *exits         // nil: decisions that ended loops are left out
+	exits     *exits         // nil: decisions that ended loops are omitted
 	hidden    map[place]bool // instances that are passed through
 
 	places []place // with instances, sorted
@@ -42,14 +42,14 @@ type Statement struct {
 	places []place
 }
 
-// Arrow is the dependences of one kind between two statements: To used, From
-// produced or decided.
+// Arrow stands for the dependences of one kind between two statements: To used what From
+// produced, or ran because of it.
 type Arrow struct {
 	From, To int // indexes into Slice.Statements
 	Kind     wet.DepKind
 	Reg      uint8  // of wet.DepRegister
 	Count    uint64 // dependences between instances
-	Crossing uint64 // of them, those between threads
+	Crossing uint64 // number of these between threads
 }
 
 type stmtKey struct {
@@ -107,20 +107,20 @@ func (s *Slice) in(p place) bool {
 	return ok
 }
 
-// Len is the number of instances.
+// Len returns the number of instances.
 func (s *Slice) Len() uint64 { return s.count }
 
-// Options are those that the slice was computed with.
+// Options returns the options with which the slice was computed.
 func (s *Slice) Options() Options { return s.opts }
 
-// Criterion is what the slice began with.
+// Criterion returns what the slice began with.
 func (s *Slice) Criterion() []wet.Instance { return s.criterion }
 
-// Graph is what the slice is of.
+// Graph returns the graph of the slice.
 func (s *Slice) Graph() Graph { return s.g }
 
-// Statements are the statements with instances in the slice, by address. The
-// slice is shared and must not be changed.
+// Statements returns the statements with instances in the slice, by address. The slice is
+// shared and must not be changed.
 func (s *Slice) Statements() []Statement { return s.stmts }
 
 // Has reports whether an instance is in the slice.
@@ -151,7 +151,7 @@ func (s *Slice) instances(places []place) iter.Seq[wet.Instance] {
 	}
 }
 
-// Arrows are the dependences that were followed, between statements; most
+// Arrows returns the dependences that were followed, between statements, the most
 // frequent first.
 func (s *Slice) Arrows() []Arrow {
 	type key struct {
@@ -186,9 +186,9 @@ func (s *Slice) Arrows() []Arrow {
 	return out
 }
 
-// Values is what the instances of a statement produced.
+// Values summarises what the instances of a statement produced.
 type Values struct {
-	Count       uint64 // instances with a value; 0: the others mean nothing
+	Count       uint64 // instances with a value; if 0, the other fields are undefined
 	First, Last uint64 // in the order of the run
 	Min, Max    uint64 // as unsigned numbers
 	MinS, MaxS  int64  // as signed numbers
@@ -251,7 +251,8 @@ func (s *Slice) place(i wet.Instance) (at, error) {
 	return at{i, t, s.g.Order(i.Thread, t)}, nil
 }
 
-// Intersect is what is in both slices, of the same graph. It has no arrows.
+// Intersect returns the instances in both of two slices of the same graph. The result has
+// no arrows.
 func Intersect(a, b *Slice) *Slice {
 	out := &Slice{g: a.g, opts: a.opts, index: map[home]int{}}
 	for _, h := range a.homes {

@@ -180,8 +180,8 @@ func (r *Resolver) address(t *Target, addr uint64) error {
 	return &SpecError{t.Text, "no instruction was executed there", near}
 }
 
-// width is how many bytes the part of a variable has that is at addr, at most 8
-// and 1 where nothing is known.
+// width returns how many bytes the part of a variable has that is at addr, at most 8 and
+// 1 where nothing is known.
 func (r *Resolver) width(addr uint64) uint64 {
 	s, off, ok := r.img.Object(addr)
 	if !ok {
@@ -273,7 +273,7 @@ func similar(name string, names []string) []string {
 	return out
 }
 
-// distance is how many letters have to be put in, left out or changed.
+// distance returns how many letters have to be put in, left out or changed.
 func distance(a, b string) int {
 	if len(a) > len(b)+8 || len(b) > len(a)+8 {
 		return len(a) + len(b)

@@ -7,23 +7,23 @@ import (
 	"hindsight/wet"
 )
 
-// Relation says what a dependence means for the one that depends.
+// Relation says what a dependence means for the dependent statement.
 type Relation uint8
 
 // Relations, the closest first (M. Sridharan, S. J. Fink and R. Bodík, "Thin
 // Slicing", PLDI 2007: a value first, before the address it was found at and
 // the decisions that led there).
 const (
-	ByValue    Relation = iota // it computes with the value, or hands it on
-	ByEnd                      // a loop ended by it, and so the value is this one
+	ByValue    Relation = iota // it computes with the value, or passes it on
+	ByEnd                      // it ended a loop, and so determined which value this is
 	ByControl                  // it ran because of it
 	ByAddress                  // it accesses memory there
 	ByOrder                    // it came later because of it
-	ByOmission                 // it could have led to another write of what it reads
+	ByOmission                 // it could have led to another write of what is read
 )
 
-// Relate tells what a dependence of an instruction means: kind, and of a
-// register which.
+// Relate returns the meaning of a dependence of an instruction, by its kind and, for a
+// register, by which register it is.
 func Relate(user rv.Inst, kind wet.DepKind, reg uint8) Relation {
 	switch kind {
 	case wet.DepControl:
@@ -47,8 +47,8 @@ func Relate(user rv.Inst, kind wet.DepKind, reg uint8) Relation {
 	return ByAddress
 }
 
-// Deps are the dependences of an instance that a slice with these options
-// follows backward, the decisions that ended loops among them.
+// Deps returns the dependences of an instance that a slice with these options follows
+// backward, including the decisions that ended loops.
 func (f *Follower) Deps(i wet.Instance, tell func(wet.Dep) error) error {
 	var ended []wet.Instance
 	for d, err := range f.g.Deps(i) {
@@ -87,18 +87,17 @@ type Follower struct {
 	exits *exits
 }
 
-// Follower returns one that follows what the slice followed.
+// Follower returns a Follower of what the slice followed.
 func (s *Slice) Follower() *Follower { return &Follower{s.g, s.opts, s.exits} }
 
-// Passed tells an instance that a brief slice passes through without counting
-// it.
+// Passed reports whether a brief slice passes through an instance without counting it.
 func (f *Follower) Passed(i wet.Instance) bool {
 	return f.opts.passed(f.g.Node(i.Node), i.Stmt)
 }
 
-// VariableOf names the variable that an instance writes, as the source has it: a
-// local one in a register or on the stack, or a global one. "" when the debug
-// information knows none.
+// VariableOf returns the variable that an instance writes, as named in the source: a
+// local one in a register or on the stack, or a global one. It returns "" if the debug
+// information has none.
 func VariableOf(img *image.Space, g Graph, i wet.Instance) string {
 	s := &g.Node(i.Node).Stmts[i.Stmt]
 	if g.Node(i.Node).Kind != wet.NodePath {

@@ -10,17 +10,15 @@ import (
 	"hindsight/wet"
 )
 
-// sweep finds a slice node by node. Of an execution of a node it knows which
-// statements are in the slice, as a mask; when others come in (through
-// dependences from elsewhere, the roots), the statements that they bring along
-// inside the execution are known from the code alone, and so are the slots
-// whose labels have to be looked at. Each such step between two masks is worked
-// out once, as a move, and then made for as many executions as there are.
+// sweep computes a slice node by node. For an execution of a node, it knows which
+// statements are in the slice, as a mask. When others are added (through dependences from
+// elsewhere, the roots), the code alone determines which statements they bring along
+// inside the execution, and which slots have labels to read. Each such step between two
+// masks is computed once, as a move, and then applied to all executions with it.
 //
 //	roots of an execution → move → labels of slots → roots of other executions
 //
-// Executions are looked at in the order of the run, backwards for a backward
-// slice.
+// Executions are processed in the order of the run, backward for a backward slice.
 type sweep struct {
 	*Slice
 	g      slotted
@@ -30,10 +28,10 @@ type sweep struct {
 	to     []wet.Reader
 	steps  uint64
 	asked  uint64 // times that readers were asked for
-	quiet  bool   // a pass finds out who depends on what
+	quiet  bool   // a pass finds the users
 
 	tell   func(i int, from wet.Instance) error // producer
-	thread event.ThreadID                       // of the execution that is being looked at
+	thread event.ThreadID                       // of the current execution
 	ports  []*port
 
 	// Of loops that ended: what of which execution is looked at, the decisions
@@ -45,14 +43,14 @@ type sweep struct {
 	exited tally
 }
 
-// nodeCode is what a node's code tells about its dependences.
+// nodeCode is what a node's code determines about its dependences.
 type nodeCode struct {
 	stmts  int
 	slots  int
 	inputs [][]wet.Input // of each statement, those of the kinds that are followed
 	passed []bool        // statements that are housekeeping, and passed through
 	users  [][]uint32    // statements that depend on each statement of the same execution, and after them on each slot
-	closed []mask        // of each root, what it brings along; nil: not worked out
+	closed []mask        // of each root, what it brings along; nil: not computed yet
 }
 
 // nodeSweep is a node of one thread.
@@ -70,28 +68,28 @@ type nodeSweep struct {
 
 type moveKey struct {
 	mask, combo uint32
-	quiet       bool // its ports are not asked for
+	quiet       bool // its ports are not read
 }
 
 // move is a step from one mask to another, by a combination of roots.
 type move struct {
 	moveKey
 	to    uint32
-	fresh mask    // statements that come in
-	size  uint64  // how many
-	ports []*port // what has to be looked at: slots, or (forward) statements
+	fresh mask    // statements that are added
+	size  uint64  // number of these
+	ports []*port // what to read: slots or (forward) statements
 	slots []int32 // the same, when they are slots
 	made  uint64  // executions
 }
 
-// port is a slot through which a move's statements depend on others; forward, a
-// statement that others may depend on.
+// port is a slot through which a move's statements depend on others or, in a forward
+// slice, a statement that others may depend on.
 type port struct {
 	what uint32
 	far  []far
 }
 
-// far is what a port leads to, with the number of executions.
+// far is where a port leads, with the number of executions.
 type far struct {
 	node  *nodeSweep
 	what  uint32
@@ -122,8 +120,8 @@ func (w *sweep) run(ctx context.Context, criterion []wet.Instance) error {
 	return nil
 }
 
-// settle looks at what is on the agenda until nothing is left. When it is
-// impatient it gives up with errPatience.
+// settle processes the agenda until it is empty. If impatient is set, it may give up with
+// errPatience.
 func (w *sweep) settle(ctx context.Context, impatient bool) error {
 	limit := w.opts.patience
 	if limit == 0 {
@@ -148,7 +146,7 @@ func (w *sweep) settle(ctx context.Context, impatient bool) error {
 	return nil
 }
 
-// code works out what a node's code tells.
+// code computes what a node's code determines.
 func (w *sweep) code(n wet.NodeID) *nodeCode {
 	c := w.codes[n]
 	if c != nil {
@@ -179,7 +177,7 @@ func (w *sweep) code(n wet.NodeID) *nodeCode {
 	return c
 }
 
-// add notes an input of a statement.
+// add adds an input of a statement.
 func (c *nodeCode) add(s int, in wet.Input) {
 	c.inputs[s] = append(c.inputs[s], in)
 	at := c.producer(in)
@@ -196,7 +194,7 @@ func (c *nodeCode) producer(in wet.Input) uint32 {
 	return uint32(c.stmts) + uint32(in.Slot)
 }
 
-// closure is what a root brings along inside its execution.
+// closure returns what a root brings along inside its execution.
 func (c *nodeCode) closure(what uint32, forward bool) mask {
 	if c.closed[what] != nil {
 		return c.closed[what]
@@ -247,9 +245,8 @@ func (w *sweep) node(h home) *nodeSweep {
 	return w.nodes[at]
 }
 
-// push lets a root into execution k of a node: a statement, or after the
-// statements a slot (of a forward slice, when what the slot depends on is in the
-// slice).
+// push adds a root to execution k of a node: a statement or, with numbers after those of
+// statements, a slot (in a forward slice, if what the slot depends on is in the slice).
 func (w *sweep) push(n *nodeSweep, k uint64, root uint32) error {
 	n.pending.add(k, root)
 	if n.at != outside && (k <= n.first) != w.agenda.ascending {
@@ -258,7 +255,7 @@ func (w *sweep) push(n *nodeSweep, k uint64, root uint32) error {
 	return w.schedule(n)
 }
 
-// take lets a combination of roots into execution k.
+// take adds a combination of roots to execution k.
 func (w *sweep) take(ctx context.Context, n *nodeSweep, k uint64, combo uint32) error {
 	slot := n.slot(k)
 	m := n.recent
@@ -295,7 +292,7 @@ func (w *sweep) take(ctx context.Context, n *nodeSweep, k uint64, combo uint32) 
 	return nil
 }
 
-// move works out the step that roots make from a mask.
+// move computes the step from a mask with some roots.
 func (w *sweep) move(n *nodeSweep, key moveKey) (*move, error) {
 	if m := n.index[key]; m != nil {
 		return m, nil
@@ -341,8 +338,7 @@ func (w *sweep) move(n *nodeSweep, key moveKey) (*move, error) {
 	return m, nil
 }
 
-// producer follows a port of the execution that is being looked at back to what
-// it depends on.
+// producer follows a port of the current execution backward to what it depends on.
 func (w *sweep) producer(i int, from wet.Instance) error {
 	if w.opts.OneThread && from.Thread != w.thread {
 		return nil
@@ -384,7 +380,7 @@ func (w *sweep) leave(slot uint32, from wet.Instance) error {
 	return nil
 }
 
-// readers follows a statement of execution k on.
+// readers follows a statement of execution k forward.
 func (w *sweep) readers(n *nodeSweep, p *port, k uint64) (err error) {
 	w.asked++
 	w.to, err = w.g.Readers(wet.Instance{Thread: n.thread, Node: n.node, Stmt: p.what, K: k}, w.to[:0])
@@ -407,8 +403,8 @@ func (w *sweep) readers(n *nodeSweep, p *port, k uint64) (err error) {
 	return nil
 }
 
-// lead counts one more execution in which a port leads to a place, and returns
-// that place's node.
+// lead counts one more execution in which a port leads to a place, and returns that
+// place's node.
 func (w *sweep) lead(p *port, h home, what uint32) *nodeSweep {
 	f := w.far(p, h, what)
 	f.count++
@@ -419,7 +415,7 @@ func (w *sweep) lead(p *port, h home, what uint32) *nodeSweep {
 func (w *sweep) far(p *port, h home, what uint32) *far {
 	for n := range p.far {
 		if f := &p.far[n]; f.what == what && f.node.home == h {
-			if n > 0 { // towards the front: few of them take most of the dependences
+			if n > 0 { // towards the front, because few of them have most of the dependences
 				p.far[n], p.far[n-1] = p.far[n-1], p.far[n]
 				n--
 			}
@@ -430,7 +426,7 @@ func (w *sweep) far(p *port, h home, what uint32) *far {
 	return &p.far[len(p.far)-1]
 }
 
-// tally turns the counts of the moves into counts of dependences.
+// tally converts the counts of the moves to counts of dependences.
 func (w *sweep) tally() {
 	w.links = tally{}
 	for _, n := range w.nodes {

@@ -9,9 +9,8 @@ import (
 	"hindsight/wet"
 )
 
-// variable keeps of the target's instructions, which are those of a line, the
-// ones that access a variable: a local one in a register or on the stack, else a
-// global one.
+// variable keeps, of the target's instructions (those of a line), the ones that access a
+// variable: a local one in a register or on the stack, or else a global one.
 func (r *Resolver) variable(g Graph, t *Target, name string) error {
 	var kept []uint64
 	var seen []string
@@ -48,7 +47,7 @@ func (r *Resolver) variable(g Graph, t *Target, name string) error {
 	return nil
 }
 
-// instruction is the one at pc.
+// instruction returns the one at pc.
 func instruction(g Graph, pc uint64) (rv.Inst, bool) {
 	for _, s := range g.Sites(pc) {
 		if n := g.Node(s.Node); n.Kind == wet.NodePath {
@@ -104,9 +103,8 @@ func overlaps(inst rv.Inst, l image.Local) bool {
 	return ok && inst.Rs1 == l.Reg && at < l.Offset+int64(l.Size) && l.Offset < at+int64(size)
 }
 
-// touchesGlobal reports whether the instruction at pc accessed a global variable,
-// or a part of one, in its first or last execution by some thread; and which it
-// did.
+// touchesGlobal reports whether the instruction at pc accessed a global variable, or a
+// part of one, in its first or last execution by some thread, and which one.
 func (r *Resolver) touchesGlobal(g Graph, pc uint64, name string) (hit bool, names []string, err error) {
 	for _, p := range placesOf(g, []uint64{pc}, AllThreads) {
 		for _, k := range []uint64{0, g.Executions(p.thread, p.node) - 1} {

@@ -9,8 +9,8 @@ import (
 	"hindsight/wet"
 )
 
-// walk finds a slice breadth first, instance by instance: by depth, and on any
-// graph.
+// walk computes a slice breadth first, instance by instance. It supports depth limits and
+// works on any graph.
 type walk struct {
 	*Slice
 	places []*placeState
@@ -23,7 +23,7 @@ type walk struct {
 type placeState struct {
 	place
 	set    *nodeSet
-	joined map[uint32]uint32 // masks, and what they are with the statement
+	joined map[uint32]uint32 // masks, and the mask with the statement added
 	ks     []uint64          // instances of the next level
 	open   bool              // in walk.next
 	arrows []arrow
@@ -71,7 +71,7 @@ func (w *walk) state(p place) *placeState {
 	return s
 }
 
-// found notes an instance.
+// found adds an instance.
 func (w *walk) found(p *placeState, k uint64) {
 	slot := p.set.slot(k)
 	if p.set.masks[*slot].has(p.stmt) {
@@ -93,7 +93,7 @@ func (w *walk) found(p *placeState, k uint64) {
 	}
 }
 
-// level looks at the instances of one depth, and finds those of the next.
+// level processes the instances of one depth, and finds those of the next.
 func (w *walk) level(ctx context.Context) error {
 	now := w.next
 	w.next = nil
@@ -165,7 +165,7 @@ func (w *walk) neighbour(p *placeState, d wet.Dep, other place) *placeState {
 	for n := range list {
 		if a := &list[n]; a.kind == d.Kind && a.reg == d.Reg && a.other.place == other {
 			a.count++
-			if n > 0 { // towards the front: few of them take most of the dependences
+			if n > 0 { // towards the front, because few of them have most of the dependences
 				list[n], list[n-1] = list[n-1], list[n]
 				n--
 			}

@@ -25,7 +25,7 @@ func evaluate(i rv.Inst, pc, rs1, rs2, rs3 uint64) (uint64, bool) {
 	return eval.Result(i, eval.Operands{PC: pc, Rs1: rs1, Rs2: rs2, Rs3: rs3})
 }
 
-// recording is a graph on its way into a file in memory.
+// recording is a graph that is being written to a file in memory.
 type recording struct {
 	*wet.Builder
 	w    *tracefmt.Writer
@@ -60,8 +60,8 @@ func (r *recording) open(t testing.TB, opts wet.OpenOptions) *wet.Graph {
 	return g
 }
 
-// compareSlices holds slices of a graph against the plain walk over the log, by
-// slots and by instances, from random criteria.
+// compareSlices compares slices of a graph with the plain walk over the log, by slots and
+// by instances, from random criteria.
 func compareSlices(t testing.TB, a *slicetest.Aligned, rng *rand.Rand, times int) {
 	t.Helper()
 	l := a.Log
@@ -125,9 +125,9 @@ func graphOf(t testing.TB, s shape, budget uint64, opts wet.OpenOptions) *slicet
 	return a
 }
 
-// TestWetSlices: slices of the compressed graph equal those of a plain walk over
-// an uncompressed log, both ways, through threads or not, whatever the epochs
-// and the tier.
+// TestWetSlices compares slices of the compressed graph with those of a plain walk over
+// an uncompressed log, in both directions, through threads or not, for all epochs and
+// tiers.
 func TestWetSlices(t *testing.T) {
 	seeds := uint64(50)
 	if !cross.Long() {
@@ -139,7 +139,7 @@ func TestWetSlices(t *testing.T) {
 	}
 }
 
-// FuzzSlices is TestWetSlices with programs and criteria of the fuzzer's choice.
+// FuzzSlices is TestWetSlices with programs and criteria that the fuzzer chooses.
 func FuzzSlices(f *testing.F) {
 	f.Add(uint64(1), uint64(1), byte(2), byte(4), byte(10), byte(30))
 	f.Add(uint64(7), uint64(3), byte(0), byte(1), byte(30), byte(200))
@@ -155,8 +155,8 @@ func FuzzSlices(f *testing.F) {
 	})
 }
 
-// TestExamples: the same of programs in C, with the library's start-up code,
-// hooked functions, OpenMP or C++ in them.
+// TestExamples is the same for C programs with the library's start-up code, hooked
+// functions, OpenMP or C++ in them.
 func TestExamples(t *testing.T) {
 	for _, name := range []string{"race_index", "race_counter", "race_list", "norace_semaphore", "norace_loop_variable", "fig6"} {
 		t.Run(name, func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"hindsight/wet"
 )
 
-// Aligned says which statement of a log each instance of a graph of the same
-// run is: the n-th statement of a thread here is the n-th there.
+// Aligned says which statement of a log each instance of a graph of the same run is: the
+// nth statement of a thread in one is the nth in the other.
 type Aligned struct {
 	Graph slice.Graph
 	Log   *Log
@@ -19,9 +19,8 @@ type Aligned struct {
 	Of    []wet.Instance       // the inverse
 }
 
-// Align walks over the control flow of a graph, all threads from their
-// beginning to their end, and holds it against the log: the same statements, in
-// the same order.
+// Align walks over the control flow of a graph, for all threads from beginning to end,
+// and compares it with the log: the statements and their order must be the same.
 func Align(g slice.Graph, l *Log) (*Aligned, error) {
 	a := &Aligned{Graph: g, Log: l, Index: map[wet.Instance]int{}, Of: make([]wet.Instance, len(l.stmts))}
 	byThread := make([][]int, len(l.threads))
@@ -82,8 +81,8 @@ func (a *Aligned) thread(t wet.Thread, want []int) error {
 	return nil
 }
 
-// Check holds all that a graph tells about every instance against the log:
-// values, addresses, timestamps, dependences in both directions.
+// Check compares everything that a graph says about every instance with the log: values,
+// addresses, timestamps, dependences in both directions.
 func (a *Aligned) Check() error {
 	users := make([][]wet.Dep, len(a.Of))
 	for n := range a.Log.stmts {
@@ -159,8 +158,8 @@ func (a *Aligned) text(list []wet.Dep) (out []string) {
 	return out
 }
 
-// Backward holds the walk back over a thread's control flow against the walk
-// forward, from a timestamp on.
+// Backward compares the walk backward over a thread's control flow with the walk forward,
+// from a timestamp on.
 func (a *Aligned) Backward(t wet.Thread, time uint64) error {
 	var forward []wet.Execution
 	for e, err := range a.Graph.Forward(t.ID, 0) {

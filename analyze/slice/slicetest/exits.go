@@ -9,11 +9,11 @@ import (
 	"hindsight/wpp/cfg"
 )
 
-// Exits are a statement's dependences on decisions that ended loops, from the
-// definition: for each value that it uses of a statement in a loop which it is
-// not in itself, the statement after which the frame of the definition was next
-// outside that loop. A constant does not count, and memory only when the loop
-// has one place for it.
+// Exits returns a statement's dependences on decisions that ended loops, from the
+// definition. For each value that it uses of a statement in a loop that does not contain
+// it, that is the statement after which the frame of the definition was next outside the
+// loop. A constant does not count, and memory only counts if the loop has one place for
+// it.
 func (l *Log) Exits(to int) (deps []Dep) {
 	for _, d := range l.stmts[to].Deps {
 		if d.Kind != wet.DepRegister && d.Kind != wet.DepMemory {
@@ -28,8 +28,8 @@ func (l *Log) Exits(to int) (deps []Dep) {
 	return deps
 }
 
-// ends are the decisions for one dependence, from inner loops to outer ones, up
-// to one that the use is in or that had not ended when the use ran.
+// ends returns the decisions for one dependence, from inner loops to outer ones, up to
+// one that the use is in or that had not ended when the use ran.
 func (l *Log) ends(d Dep, to int) (ends []int) {
 	from, use := &l.stmts[d.From], &l.stmts[to]
 	if from.Kind != wet.NodePath || !from.Known {
@@ -56,8 +56,8 @@ func (l *Log) ends(d Dep, to int) (ends []int) {
 	return ends
 }
 
-// end is the last statement of the frame of statement n before it is outside a
-// loop; -1: it never is.
+// end returns the last statement of the frame of statement n before it is outside a loop,
+// or -1 if it never is.
 func (l *Log) end(n int, loop *cfg.Loop) int {
 	from, last := l.stmts[n], n
 	for ; n < len(l.stmts); n++ {

@@ -10,10 +10,10 @@ import (
 	"hindsight/wpp/cfg"
 )
 
-// Statements are all statements that ran, in the order of the run.
+// Statements returns all statements that ran, in the order of the run.
 func (l *Log) Statements() []Statement { return l.stmts }
 
-// Flow is the program's control flow.
+// Flow returns the program's control flow.
 func (l *Log) Flow() *cfg.Program { return l.prog }
 
 // Instance names statement n.
@@ -23,7 +23,7 @@ func (l *Log) Instance(n int) wet.Instance {
 	return wet.Instance{Thread: s.Thread, Node: e.node, Stmt: s.stmt, K: e.k}
 }
 
-// Find is the index of an instance.
+// Find returns the index of an instance.
 func (l *Log) Find(i wet.Instance) (int, error) {
 	if int64(i.Thread) >= int64(len(l.threads)) {
 		return 0, fmt.Errorf("slicetest: no thread %d", i.Thread)
@@ -45,13 +45,13 @@ func (l *Log) Threads() []wet.Thread {
 	return out
 }
 
-// NumNodes is the number of nodes.
+// NumNodes returns the number of nodes.
 func (l *Log) NumNodes() int { return len(l.nodes) }
 
 // Node returns a node.
 func (l *Log) Node(n wet.NodeID) *wet.Node { return &l.nodes[n] }
 
-// Sites are the places where a statement of that pc stands.
+// Sites returns the places where a statement of that pc stands.
 func (l *Log) Sites(pc uint64) (sites []wet.Site) {
 	for n := range l.nodes {
 		for k, s := range l.nodes[n].Stmts {
@@ -63,7 +63,7 @@ func (l *Log) Sites(pc uint64) (sites []wet.Site) {
 	return sites
 }
 
-// Executions is how often the thread executed a node.
+// Executions returns how often the thread executed a node.
 func (l *Log) Executions(th event.ThreadID, n wet.NodeID) uint64 {
 	if int64(th) >= int64(len(l.threads)) {
 		return 0
@@ -71,7 +71,7 @@ func (l *Log) Executions(th event.ThreadID, n wet.NodeID) uint64 {
 	return uint64(len(l.threads[th].byNode[n]))
 }
 
-// Time is the thread's timestamp of an execution.
+// Time returns the thread's timestamp of an execution.
 func (l *Log) Time(th event.ThreadID, n wet.NodeID, k uint64) (uint64, error) {
 	if k >= l.Executions(th, n) {
 		return 0, fmt.Errorf("slicetest: no execution %d of node %d in thread %d", k, n, th)
@@ -108,7 +108,7 @@ func (l *Log) Backward(th event.ThreadID, time uint64) iter.Seq2[wet.Execution, 
 	}
 }
 
-// Value is what an instance produced.
+// Value returns what an instance produced.
 func (l *Log) Value(i wet.Instance) (uint64, bool, error) {
 	n, err := l.Find(i)
 	if err != nil {
@@ -118,7 +118,7 @@ func (l *Log) Value(i wet.Instance) (uint64, bool, error) {
 	return s.Value, s.HasValue, nil
 }
 
-// Addr is what an instance accessed.
+// Addr returns what an instance accessed.
 func (l *Log) Addr(i wet.Instance) (uint64, uint8, bool, error) {
 	n, err := l.Find(i)
 	if err != nil {
@@ -128,7 +128,7 @@ func (l *Log) Addr(i wet.Instance) (uint64, uint8, bool, error) {
 	return s.Addr, s.Size, s.Size > 0, nil
 }
 
-// Deps are the dependences of an instance.
+// Deps returns the dependences of an instance.
 func (l *Log) Deps(i wet.Instance) iter.Seq2[wet.Dep, error] {
 	return func(yield func(wet.Dep, error) bool) {
 		n, err := l.Find(i)
@@ -144,7 +144,7 @@ func (l *Log) Deps(i wet.Instance) iter.Seq2[wet.Dep, error] {
 	}
 }
 
-// Users are the dependences on an instance.
+// Users returns the dependences on an instance.
 func (l *Log) Users(i wet.Instance) iter.Seq2[wet.Dep, error] {
 	return func(yield func(wet.Dep, error) bool) {
 		n, err := l.Find(i)
@@ -172,7 +172,7 @@ func (l *Log) Users(i wet.Instance) iter.Seq2[wet.Dep, error] {
 	}
 }
 
-// Ordinals are the statements of slices, of a thread each: for each thread the
+// Ordinals returns the statements of slices, of a thread each: for each thread the
 // ordinals of its statements among the instances of set.
 func (l *Log) Ordinals(set iter.Seq[wet.Instance]) (map[event.ThreadID][]uint64, error) {
 	out := map[event.ThreadID][]uint64{}
@@ -186,9 +186,8 @@ func (l *Log) Ordinals(set iter.Seq[wet.Instance]) (map[event.ThreadID][]uint64,
 	return out, nil
 }
 
-// Slice is the plain slice: the indexes of all statements that those of from
-// depend on (or that depend on them), through dependences for which follow
-// holds.
+// Slice returns the plain slice: the indexes of all statements that those of from depend
+// on (or that depend on them), through dependences for which follow holds.
 func (l *Log) Slice(from []int, forward bool, follow func(from, to int, d Dep) bool) map[int]bool {
 	in := map[int]bool{}
 	for _, n := range from {

@@ -10,8 +10,8 @@ import (
 	"hindsight/wpp/cfg"
 )
 
-// Log is a run in full. It is an event.ValueObserver; as soon as the run is
-// over it can be asked. It satisfies slice.Graph.
+// Log is a complete run. It is an event.ValueObserver. Once the run is over, it
+// implements slice.Graph.
 type Log struct {
 	prog    *cfg.Program
 	img     *image.Space
@@ -82,7 +82,7 @@ type block struct {
 	parts []part
 }
 
-// part is a stretch of a block that is in one static block.
+// part is the part of a block in one static block.
 type part struct {
 	first    int // instruction
 	static   cfg.Ref
@@ -96,10 +96,10 @@ type thread struct {
 	execs    []exec
 	byNode   map[wet.NodeID][]int // executions, as indexes into execs
 	count    uint64               // statements
-	writers  [64]int              // of each register, index into stmts + 1; 0: nobody
+	writers  [64]int              // of each register, index into stmts + 1; 0: none
 	stack    event.CallStack
 	frames   []frame             // the first one, then one for each of stack.Frames
-	returns  bool                // where the next block begins tells which frames were left
+	returns  bool                // the beginning of the next block shows which frames were left
 	control  int                 // statement that the last one is control dependent on, + 1
 	slots    [event.Slots][8]int // what it copies: who wrote each byte, + 1
 	last     int                 // the open group's statement + 1; 0: none
@@ -188,7 +188,7 @@ func (l *Log) part(first int, ref cfg.Ref, known bool) part {
 	return p
 }
 
-// frame makes a function's activation.
+// frame creates a function's activation.
 func (l *Log) frame(maker int) frame {
 	l.frames++
 	return frame{number: l.frames, maker: maker, finals: map[cfg.Ref]int{}}
@@ -237,7 +237,7 @@ func (l *Log) Batch(b *event.Batch) error {
 	return nil
 }
 
-// stackEvent takes what blocks do not tell of the frames.
+// stackEvent applies what blocks do not show about the frames.
 func (l *Log) stackEvent(t *thread, e event.Event) {
 	if e.Mode&event.Returns != 0 {
 		t.returns = true
@@ -255,7 +255,7 @@ func (l *Log) stackEvent(t *thread, e event.Event) {
 	}
 }
 
-// begin notes the execution of a node.
+// begin records the execution of a node.
 func (l *Log) begin(t *thread, n wet.NodeID) {
 	t.byNode[n] = append(t.byNode[n], len(t.execs))
 	t.execs = append(t.execs, exec{n, uint64(len(t.byNode[n]) - 1), len(l.stmts)})

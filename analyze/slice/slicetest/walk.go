@@ -8,7 +8,7 @@ import (
 	"hindsight/wet"
 )
 
-// writers says who wrote each byte of memory last: index into Log.stmts + 1.
+// writers has the last writer of each byte of memory: index into Log.stmts + 1.
 type writers map[uint64]*[pageBytes]int
 
 const pageBytes = 1 << 12
@@ -66,8 +66,8 @@ func (l *Log) useBytes(s *Statement, addr, n uint64) {
 	}
 }
 
-// callArgs are the arguments that an environment call takes which t is about to
-// make, as a set.
+// callArgs returns the arguments that an environment call takes which t is about to make,
+// as a set.
 func (l *Log) callArgs(t *thread) uint64 {
 	var args [6]uint64
 	for n := range args {
@@ -76,7 +76,7 @@ func (l *Log) callArgs(t *thread) uint64 {
 	return uint64(l.takes(l.held(t, 17), args))
 }
 
-// held is what is in a register.
+// held returns the content of a register.
 func (l *Log) held(t *thread, reg uint8) (v uint64) {
 	who := t.writers[reg]
 	if who == 0 {
@@ -203,7 +203,7 @@ func (l *Log) instruction(t *thread, s *Statement, atomic bool, values, addrs *[
 	return nil
 }
 
-// effect takes what happened outside.
+// effect applies what happened outside.
 func (l *Log) effect(t *thread, e event.Effect) error {
 	switch e.Kind {
 	case event.EffectFresh:
@@ -246,7 +246,7 @@ func (l *Log) effect(t *thread, e event.Effect) error {
 	return nil
 }
 
-// received notes that a register received a value from the open group.
+// received records that a register received a value from the open group.
 func (l *Log) received(t *thread, reg uint8, value uint64) {
 	t.writers[reg] = t.last
 	if t.last == 0 {
@@ -289,7 +289,7 @@ func (l *Log) open(t *thread, e event.Effect) {
 	}
 }
 
-// carry takes what unrecorded code copies.
+// carry applies what unrecorded code copies.
 func (l *Log) carry(t *thread, e event.Effect) {
 	slot := &t.slots[e.Slot]
 	switch {
