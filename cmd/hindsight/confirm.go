@@ -15,6 +15,10 @@ import (
 	"hindsight/mpsim/steer"
 )
 
+// defaultInstances is how many instances of a race are tried: often it is not the first one
+// that matters, such as the first update of a maximum.
+const defaultInstances = 3
+
 // confirmFlags are the flags of `hindsight confirm`.
 type confirmFlags struct {
 	races  []string
@@ -44,7 +48,8 @@ at the end the global variables. The verdict on a race is one of
 When runs differ, confirm writes their schedules to --schedules DIR. The report
 shows a command that reruns each of them.
 
---instances N tries the first N instances of each race and reports the worst.
+Of each race, the first 3 instances are tried until one is harmful, or the first N
+with --instances N, and the worst verdict is reported.
 
 With --baseline OLD.json, a JSON report from before a repair, confirm also says
 what has become of each race in it: which remain, which are ordered now and by
@@ -69,7 +74,7 @@ docs/replay.md explains the verdicts.`,
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.races, "race", nil, "only these races, such as `R1`; may be repeated (default: all)")
-	flags.IntVar(&f.each, "instances", 1, "number of instances of each race to try, the first ones")
+	flags.IntVar(&f.each, "instances", defaultInstances, "number of instances of each race to try, the first ones")
 	flags.StringVar(&f.report.baseline, "baseline", "", "say what has become of the races in the JSON report `FILE`")
 	flags.IntVar(&f.tries, "tries", 3, "random continuations to try, besides two with few preemptions")
 	flags.StringVar(&f.dir, "schedules", "", "write the schedules of runs that differ to `DIR` (default: TRACE.schedules)")

@@ -16,7 +16,7 @@ import (
 	"hindsight/mpsim/confirm"
 )
 
-var labelled = regexp.MustCompile(`(?m)^CASE\((\w+), (\w+)\)`)
+var labelled = regexp.MustCompile(`(?m)^\s*(?:// )?CASE\((\w+), (\w+)\)`)
 
 // confirmed is the part of confirm's JSON report that the tests use.
 type confirmed struct {
@@ -68,9 +68,29 @@ func invoke(args ...string) (status int, stdout, stderr string) {
 // on the races of a variable is its label. The commands in a verdict must produce the
 // runs that it describes.
 func TestVerdicts(t *testing.T) {
-	program, source := buildVerdicts(t, "verdicts.c")
+	t.Run("threads", func(t *testing.T) {
+		program, source := buildVerdicts(t, "verdicts.c")
+		testVerdicts(t, program, source, 50)
+	})
+	t.Run("openmp", func(t *testing.T) {
+		program, source := buildVerdicts(t, "openmp.c", "-fopenmp")
+		testVerdicts(t, program, source, 6)
+	})
+	t.Run("go", func(t *testing.T) {
+		file := filepath.Join(sourceDir, "testdata", "golang", "verdicts", "main.go")
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		testVerdicts(t, goProgram(t, file), source, 8)
+	})
+}
+
+// testVerdicts runs each labelled case of a program, of which there are at least so many,
+// until its race shows.
+func testVerdicts(t *testing.T, program string, source []byte, least int) {
 	cases := labelled.FindAllSubmatch(source, -1)
-	if len(cases) < 40 {
+	if len(cases) < least {
 		t.Fatalf("%d cases", len(cases))
 	}
 	dir := t.TempDir()
@@ -89,7 +109,7 @@ func TestVerdicts(t *testing.T) {
 				t.Fatalf("%s: status %d: %v\n%s", name, status, err, errs)
 			}
 			for _, r := range got.Races {
-				if variable, _, _ := strings.Cut(r.Location.Name, "["); variable != name {
+				if variable, _, _ := strings.Cut(strings.TrimPrefix(r.Location.Name, "main."), "["); variable != name {
 					continue
 				}
 				raced = true

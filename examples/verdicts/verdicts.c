@@ -428,6 +428,68 @@ A(same_maximum) { if (same_maximum < 5) same_maximum = 5; }
 B(same_maximum) { if (same_maximum < 5) same_maximum = 5; }
 END(same_maximum) { printf("%d\n", same_maximum); }
 
+/* On the heap: reached by a name at the end, also through other objects. */
+
+struct entry {
+	struct entry *next;
+	long hits;
+};
+static struct entry *entries;
+static int *counts;
+
+static void heap_count(void)
+{
+	if (!counts)
+		counts = calloc(4, sizeof *counts);
+}
+
+__attribute__((constructor)) static void before(void)
+{
+	heap_count();
+}
+
+CASE(heap_count, state_differs);
+A(heap_count) { counts[0]++; }
+B(heap_count) { counts[0]++; }
+END(heap_count) { }
+
+static void listed_hits(void)
+{
+	for (int i = 0; i < 3; i++) {
+		struct entry *e = calloc(1, sizeof *e);
+
+		e->next = entries;
+		entries = e;
+	}
+}
+
+__attribute__((constructor)) static void listed(void)
+{
+	listed_hits();
+}
+
+CASE(listed_hits, state_differs);
+A(listed_hits) { entries->next->next->hits++; }
+B(listed_hits) { entries->next->next->hits++; }
+END(listed_hits) { }
+
+static struct entry *dropped_at;
+
+static void dropped(void)
+{
+	dropped_at = calloc(1, sizeof *dropped_at);
+}
+
+__attribute__((constructor)) static void dropped_before(void)
+{
+	dropped();
+}
+
+CASE(dropped, no_difference);
+A(dropped) { dropped_at->hits++; }
+B(dropped) { dropped_at->hits++; }
+END(dropped) { free(dropped_at); dropped_at = NULL; }
+
 #define NAMED(name) {#name, name##_a, name##_b, name##_end}
 
 static const struct named cases[] = {
@@ -440,6 +502,7 @@ static const struct named cases[] = {
 	NAMED(progress), NAMED(idempotent), NAMED(hint), NAMED(memo),
 	NAMED(spin_data), NAMED(relaxed_data), NAMED(yield_data), NAMED(boxed), NAMED(turn_data), NAMED(check_data),
 	NAMED(counted_refs), NAMED(last_error), NAMED(fields), NAMED(from_handler), NAMED(freed_twice), NAMED(never_again), NAMED(put), NAMED(same_maximum),
+	NAMED(heap_count), NAMED(listed_hits), NAMED(dropped),
 };
 
 static void *run(void *arg)

@@ -180,6 +180,10 @@ func (a *approach) why(res *mpsim.Result) Finding {
 	}
 	held, other := a.pair[a.first].Thread, a.pair[1-a.first].Thread
 	f := Finding{Verdict: Infeasible}
+	if held == other { // of two tasks or goroutines
+		f.What = fmt.Sprintf("no thread makes the other access while T%d, which made both, is held", held)
+		return f
+	}
 	for _, h := range a.w.m.Threads() {
 		if h.ID() != other {
 			continue

@@ -247,7 +247,7 @@ func (c *Confirmer) order(ctx context.Context, b *brink, swapped bool, then *con
 	if err != nil {
 		return nil, err
 	}
-	return outcomeOf(w.m, res, w.img, w.out, w.errs), nil
+	return outcomeOf(w, res), nil
 }
 
 // step makes the access.

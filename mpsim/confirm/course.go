@@ -16,6 +16,7 @@ type course struct {
 	m         *mpsim.Machine
 	img       *image.Space
 	out, errs *output
+	names     names
 
 	breaks   map[uint64]bool  // places of accesses of the pairs
 	count    map[visit]uint64 // executions of them so far; checkpoints save it

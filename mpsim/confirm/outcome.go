@@ -12,7 +12,6 @@ import (
 	"hindsight/mpsim"
 	"hindsight/mpsim/image"
 	"hindsight/mpsim/linux"
-	"hindsight/mpsim/mem"
 	"hindsight/mpsim/schedule"
 )
 
@@ -25,7 +24,7 @@ type Outcome struct {
 	Files          map[string][sha256.Size]byte // that the guest wrote, by path
 	Schedule       *schedule.Schedule
 
-	memory map[string][]byte // named, at the end
+	memory map[string][]byte // at the end: of variables and what they point to, by name
 }
 
 // noEnd says of a run that it takes many times as long as the recorded one.
@@ -54,8 +53,10 @@ func (o *output) Write(p []byte) (int, error) {
 }
 
 // outcomeOf reads what came of a run from its machine.
-func outcomeOf(m *mpsim.Machine, res *mpsim.Result, img *image.Space, out, errs *output) *Outcome {
-	o := &Outcome{Status: res.Status, Signal: res.Signal, Stdout: bytes.Clone(out.Bytes()), Stderr: bytes.Clone(errs.Bytes()), Schedule: res.Schedule, Files: res.Written.Digests(), memory: map[string][]byte{}}
+func outcomeOf(w *course, res *mpsim.Result) *Outcome {
+	o := &Outcome{Status: res.Status, Signal: res.Signal, Stdout: bytes.Clone(w.out.Bytes()), Stderr: bytes.Clone(w.errs.Bytes()), Schedule: res.Schedule, Files: res.Written.Digests()}
+	o.memory = w.names.read(w.m.Space(), w.img)
+	img := w.img
 	switch {
 	case res.Deadlock != nil:
 		o.Ended = "deadlock"
@@ -69,32 +70,7 @@ func outcomeOf(m *mpsim.Machine, res *mpsim.Result, img *image.Space, out, errs 
 	if o.Endless() || o.Ended == "deadlock" {
 		o.Status = 0
 	}
-	for _, s := range img.Main.Objects() {
-		if s.Size == 0 || s.Size > maxVariable || !img.UserObject(s.Addr) {
-			continue
-		}
-		b := make([]byte, s.Size)
-		if m.Space().Peek(s.Addr, b) == nil {
-			o.memory[s.Name] = withoutPointers(m.Space(), img, s.Addr, b)
-		}
-	}
 	return o
-}
-
-// withoutPointers replaces words that are addresses of heap or stack by a mark:
-// where something lies is no difference.
-func withoutPointers(space *mem.Space, img *image.Space, addr uint64, b []byte) []byte {
-	const word = 8
-	for at := int(-addr & (word - 1)); at+word <= len(b); at += word {
-		v := binary.LittleEndian.Uint64(b[at:])
-		if v < mem.LowestAddress || img.At(v) != nil {
-			continue
-		}
-		if _, mapped := space.Find(v); mapped {
-			binary.LittleEndian.PutUint64(b[at:], ^uint64(0))
-		}
-	}
-	return b
 }
 
 // function names the code at pc.
