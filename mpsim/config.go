@@ -6,6 +6,7 @@ import (
 
 	"hindsight/mpsim/image"
 	"hindsight/mpsim/linux"
+	"hindsight/mpsim/linux/vfs"
 	"hindsight/mpsim/schedule"
 	"hindsight/tracefmt/event"
 )
@@ -78,10 +79,10 @@ type Config struct {
 	// Writable, the guest can write everywhere, but in memory only: see Result.Written.
 	Root     string
 	Writable bool
-	Over     string                  // directory whose files hide those of Root; "" means none
-	Under    []string                // directories whose files show where Root has none
-	Objects  map[string]linux.Object // files that the guest sees whatever Root contains
-	CPUs     int                     // processors that the guest sees; 0 means 8
+	Over     string                // directory whose files hide those of Root; "" means none
+	Under    []string              // directories whose files show where Root has none
+	Objects  map[string]vfs.Object // files that the guest sees whatever Root contains
+	CPUs     int                   // processors that the guest sees; 0 means 8
 
 	Policy  Policy
 	Seed    uint64   // of the scheduler and of everything that is random to the guest
@@ -137,7 +138,7 @@ type Config struct {
 var ErrConfig = errors.New("mpsim: bad configuration")
 
 func (c *Config) kernel() linux.Config {
-	var files *linux.Contents
+	var files *vfs.Contents
 	if c.Warm != nil {
 		files = &c.Warm.files
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"hindsight/mpsim/linux"
+	"hindsight/mpsim/linux/vfs"
 	"hindsight/mpsim/schedule"
 	"hindsight/tracefmt/event"
 )
@@ -27,7 +28,7 @@ type Result struct {
 	// under the policy PCT.
 	Steps uint64
 	// Written is what the guest wrote to files.
-	Written linux.Written
+	Written vfs.Written
 	// Limit is the limit of memory or threads that ended the run, if one did.
 	Limit linux.Limit
 	// Refused counts the requests for memory that were refused because of

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"hindsight/mpsim/image"
-	"hindsight/mpsim/linux"
+	"hindsight/mpsim/linux/vfs"
 	"hindsight/mpsim/mem"
 	"hindsight/mpsim/rewind"
 	"hindsight/mpsim/schedule"
@@ -190,7 +190,7 @@ func (m *Machine) Close() error { return m.kernel.Close() }
 // schedules, which are only appended to.
 func unchanging(t reflect.Type) bool {
 	switch t {
-	case reflect.TypeFor[codeCache](), reflect.TypeFor[codePage](), reflect.TypeFor[block](), reflect.TypeFor[Warm](), reflect.TypeFor[knowledge](), reflect.TypeFor[linux.Contents](), reflect.TypeFor[mem.Space](), reflect.TypeFor[mem.Page](), reflect.TypeFor[schedule.Step]():
+	case reflect.TypeFor[codeCache](), reflect.TypeFor[codePage](), reflect.TypeFor[block](), reflect.TypeFor[Warm](), reflect.TypeFor[knowledge](), reflect.TypeFor[vfs.Contents](), reflect.TypeFor[mem.Space](), reflect.TypeFor[mem.Page](), reflect.TypeFor[schedule.Step]():
 		return true
 	case reflect.TypeFor[image.Space]():
 		return false

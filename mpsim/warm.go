@@ -5,7 +5,7 @@ import (
 
 	"hindsight/mpsim/image"
 	"hindsight/mpsim/intent"
-	"hindsight/mpsim/linux"
+	"hindsight/mpsim/linux/vfs"
 	"hindsight/mpsim/mem"
 	"hindsight/mpsim/rv"
 )
@@ -16,7 +16,7 @@ import (
 // the input, and only one of them may use it at a time. Its zero value is empty.
 type Warm struct {
 	known [3]knowledge // of runs that are not observed, of observed ones, and of those with values
-	files linux.Contents
+	files vfs.Contents
 }
 
 // knowledge is what a Warm keeps for one kind of run.

@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hindsight/mpsim/linux"
+	"hindsight/mpsim/linux/vfs"
 	"hindsight/mpsim/session"
 )
 
@@ -80,7 +80,7 @@ var testEnvironment = []string{"PWD=/", "HOME=/", "TMPDIR=/tmp"}
 
 // testFiles are the files that a test sees besides those of its package: the names of the
 // machine itself, to which tests of servers connect.
-var testFiles = session.Files{Objects: map[string]linux.Object{"/etc/hosts": {Data: []byte("127.0.0.1 localhost\n::1 localhost\n")}}}
+var testFiles = session.Files{Objects: map[string]vfs.Object{"/etc/hosts": {Data: []byte("127.0.0.1 localhost\n::1 localhost\n")}}}
 
 // All runs the tests called names, several at a time, each under every seed. Results are in
 // the order of the names and, for each name, in the order of the seeds. The sequence ends

@@ -3,6 +3,7 @@ package linux
 import (
 	"encoding/binary"
 
+	"hindsight/mpsim/linux/vfs"
 	"hindsight/mpsim/mem"
 )
 
@@ -48,7 +49,7 @@ func (c *call) openat2() int64 {
 	}
 	le := binary.LittleEndian
 	flags, mode, resolve := le.Uint64(how), le.Uint64(how[8:]), le.Uint64(how[16:])
-	creates := flags&openCreate != 0 || flags&openTmpfile == openTmpfile
+	creates := flags&vfs.OpenCreate != 0 || flags&openTmpfile == openTmpfile
 	switch {
 	case flags>>32 != 0 || mode&^0o7777 != 0 || mode != 0 && !creates:
 		return -EINVAL

@@ -1,5 +1,7 @@
 package linux
 
+import "hindsight/mpsim/linux/vfs"
+
 // CallArgs returns which arguments a system call takes, given its number and the argument
 // registers. Bit n stands for register a0+n. The other registers hold whatever the program
 // left there. A call that does not exist takes no arguments.
@@ -42,7 +44,7 @@ var optional = map[uint64]func(arg [6]uint64) uint8{
 		return 3
 	},
 	56: func(arg [6]uint64) uint8 { // takes a mode only if it creates a file
-		if uint32(arg[2])&openCreate == 0 && uint32(arg[2])&openTmpfile != openTmpfile {
+		if uint32(arg[2])&vfs.OpenCreate == 0 && uint32(arg[2])&openTmpfile != openTmpfile {
 			return 3
 		}
 		return 4

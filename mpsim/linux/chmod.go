@@ -23,10 +23,10 @@ func (c *call) fchmod() int64 {
 
 // changeMode sets the mode of a file.
 func (c *call) changeMode(name string, mode uint32) int64 {
-	e := c.vfs.chmod(name, mode&0o7777)
+	e := c.vfs.Chmod(name, mode&0o7777)
 	if e == 0 && c.space.Watched() {
-		if st, e := c.vfs.stat(name, true); e == 0 {
-			c.writes(c.content(st.ino) + modeCell)
+		if st, e := c.vfs.Stat(name, true); e == 0 {
+			c.writes(c.content(st.Ino) + modeCell)
 		}
 	}
 	return e
@@ -45,7 +45,7 @@ func (c *call) fchownat() int64 {
 	if e != 0 {
 		return e
 	}
-	return c.vfs.mayChange(name)
+	return c.vfs.MayChange(name)
 }
 
 // fchown is fchown(fd, owner, group).
@@ -54,7 +54,7 @@ func (c *call) fchown() int64 {
 	if e != 0 || name == "" {
 		return e
 	}
-	return c.vfs.mayChange(name)
+	return c.vfs.MayChange(name)
 }
 
 // named returns the path with which a descriptor was opened, or "" for a pipe or similar
@@ -70,48 +70,4 @@ func (c *call) named(fd int32) (string, int64) {
 		return "", 0
 	}
 	return f.path, 0
-}
-
-// mayChange reports whether the attributes of a file can be changed.
-func (v *vfs) mayChange(p string) int64 {
-	n, covered := v.inMemory(p)
-	switch {
-	case n != nil && n.link != "":
-		return v.mayChange(n.link)
-	case n != nil && !n.writable && n.open == nil && (n != v.tree || v.host == nil):
-		return -EROFS
-	case n != nil && (n != v.tree || v.host == nil):
-		return 0
-	case covered || v.hostOf(p) == nil:
-		return -ENOENT
-	}
-	if _, e := v.hostOf(p).stat(p, true); e != 0 {
-		return e
-	}
-	if !v.scratch {
-		return -EROFS
-	}
-	return 0
-}
-
-func (v *vfs) chmod(p string, perm uint32) int64 {
-	if e := v.mayChange(p); e != 0 {
-		return e
-	}
-	n, _ := v.inMemory(p)
-	if n == nil {
-		st, e := v.stat(p, true)
-		if e == 0 && st.mode&modeType == modeDir {
-			n, e = v.up(p)
-		} else if e == 0 {
-			n, e = v.raise(p)
-		}
-		if e != 0 {
-			return e
-		}
-	}
-	if n.writable {
-		n.perm = perm
-	}
-	return 0
 }

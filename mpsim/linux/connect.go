@@ -43,13 +43,13 @@ func (c *call) bindPath(s *socket, a address) int64 {
 	if e != 0 {
 		return e
 	}
-	if _, e := c.vfs.stat(name, false); e == 0 {
+	if _, e := c.vfs.Stat(name, false); e == 0 {
 		return -EADDRINUSE
 	}
 	if s.named {
 		return -EINVAL
 	}
-	if e := c.vfs.makeSocket(name); e != 0 {
+	if e := c.vfs.MakeSocket(name); e != 0 {
 		return e
 	}
 	file := a
@@ -68,7 +68,7 @@ func (c *call) target(s *socket, a *address) (*socket, int64) {
 		if e != 0 {
 			return nil, e
 		}
-		if _, e := c.vfs.stat(name, true); e != 0 {
+		if _, e := c.vfs.Stat(name, true); e != 0 {
 			return nil, e
 		}
 		a.path = name

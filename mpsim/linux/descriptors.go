@@ -1,6 +1,10 @@
 package linux
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"hindsight/mpsim/linux/vfs"
+)
 
 func (c *call) dup() int64 {
 	f, e := c.files.get(int32(c.arg[0]))
@@ -87,8 +91,8 @@ func (c *call) ioctl() int64 {
 		switch file := f.file.(type) {
 		case *pipeEnd:
 			n = uint32(len(file.buf))
-		case regular:
-			n = uint32(max(file.size()-f.offset, 0))
+		case vfs.Regular:
+			n = uint32(max(file.Size()-f.offset, 0))
 		case *inputStream:
 		default:
 			return -ENOTTY

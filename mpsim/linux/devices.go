@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"syscall"
+
+	"hindsight/mpsim/linux/vfs"
 )
 
 // inputStream is standard input.
@@ -14,8 +16,8 @@ type inputStream struct {
 	eof   bool
 }
 
-func (s *inputStream) stat() stat { return stat{mode: modeFIFO | 0o600, ino: 3, nlink: 1} }
-func (s *inputStream) close()     {}
+func (s *inputStream) Stat() vfs.Stat { return vfs.Stat{Mode: vfs.ModeFIFO | 0o600, Ino: 3, Nlink: 1} }
+func (s *inputStream) Close()         {}
 
 // read fills p unless the input ends first, however the host's reads are split, so that
 // what the guest sees depends only on the content.
@@ -50,8 +52,10 @@ type outputStream struct {
 	ino uint64
 }
 
-func (s *outputStream) stat() stat               { return stat{mode: modeFIFO | 0o600, ino: s.ino, nlink: 1} }
-func (s *outputStream) close()                   {}
+func (s *outputStream) Stat() vfs.Stat {
+	return vfs.Stat{Mode: vfs.ModeFIFO | 0o600, Ino: s.ino, Nlink: 1}
+}
+func (s *outputStream) Close()                   {}
 func (s *outputStream) read([]byte) (int, int64) { return 0, -EBADF }
 func (s *outputStream) ready() (read, write, hangup bool) {
 	return false, true, false
@@ -81,10 +85,10 @@ type device struct {
 	fill      func(p []byte) int
 }
 
-func (d *device) stat() stat {
-	return stat{mode: modeChar | 0o666, ino: d.ino, nlink: 1, rdev: d.rdev}
+func (d *device) Stat() vfs.Stat {
+	return vfs.Stat{Mode: vfs.ModeChar | 0o666, Ino: d.ino, Nlink: 1, Rdev: d.rdev}
 }
-func (d *device) close()                            {}
+func (d *device) Close()                            {}
 func (d *device) read(p []byte) (int, int64)        { return d.fill(p), 0 }
 func (d *device) write(p []byte) (int, int64)       { return len(p), 0 }
 func (d *device) ready() (read, write, hangup bool) { return true, true, false }

@@ -36,5 +36,25 @@
 // ENOSYS or the error that Linux returns in such cases, and [Kernel.Unsupported] lists
 // them. Priorities are accepted and have no effect.
 //
+// # Files of this package
+//
+// The kernel: kernel.go (Kernel, and how a call is dispatched), table.go (the calls by
+// number), args.go, errno.go, task.go (Task, Context, Outcome), trace.go (what calls order),
+// state.go (the kernel's state as memory), load.go (loading the program), images.go (shared
+// objects).
+//
+// Descriptors and files: file.go (the table of descriptors), paths.go (paths of calls, and
+// the files that every guest finds), files.go (calls on paths), chmod.go, memfiles.go,
+// descriptors.go (dup, fcntl, poll, select), rw.go and sendfile.go (reading and writing),
+// again.go (newer variants of calls), devices.go, proc.go, numbers.go (order through reused
+// descriptor numbers). The files themselves are in package vfs.
+//
+// Pipes and other objects with a descriptor: pipe.go (also eventfd), epoll.go, eventfiles.go
+// (signalfd, timerfd). Sockets: socket.go, address.go, connect.go, message.go, batch.go,
+// rights.go. Queues, semaphores and shared memory: mqueue.go (POSIX), sysv.go, sysvqueue.go.
+//
+// Processes and threads: process.go, futex.go, hwprobe.go. Signals: signal.go, sigcalls.go,
+// sigframe.go. Time: time.go, posixtimer.go. Memory: memory.go.
+//
 // A Kernel belongs to one goroutine at a time.
 package linux

@@ -3,6 +3,8 @@ package linux
 import (
 	"encoding/binary"
 	"slices"
+
+	"hindsight/mpsim/linux/vfs"
 )
 
 const (
@@ -45,8 +47,8 @@ func (s *socket) activity() uint64 {
 }
 func (e *eventFD) activity() uint64 { return e.writes }
 
-func (e *epollFD) stat() stat                { return stat{mode: 0o600, ino: e.ino, nlink: 1} }
-func (e *epollFD) close()                    {}
+func (e *epollFD) Stat() vfs.Stat            { return vfs.Stat{Mode: 0o600, Ino: e.ino, Nlink: 1} }
+func (e *epollFD) Close()                    {}
 func (e *epollFD) read([]byte) (int, int64)  { return 0, -EINVAL }
 func (e *epollFD) write([]byte) (int, int64) { return 0, -EINVAL }
 func (e *epollFD) ready() (read, _, _ bool)  { return len(e.look(1, false)) > 0, false, false }
@@ -108,8 +110,8 @@ func (c *call) epollCreate() int64 {
 	if flags&^openCloexec != 0 {
 		return -EINVAL
 	}
-	e := &epollFD{k: c.Kernel, ino: c.vfs.inode()}
-	return c.files.add(&openFile{file: e, path: "anon_inode:[eventpoll]", flags: openReadWrite}, 0, flags != 0)
+	e := &epollFD{k: c.Kernel, ino: c.vfs.Inode()}
+	return c.files.add(&openFile{file: e, path: "anon_inode:[eventpoll]", flags: vfs.OpenReadWrite}, 0, flags != 0)
 }
 
 func (c *call) epollOf(fd int32) (*epollFD, int64) {
@@ -135,7 +137,7 @@ func (c *call) epollCtl() int64 {
 	switch {
 	case e != 0:
 		return e
-	case f.file == file(p):
+	case f.file == vfs.File(p):
 		return -EINVAL
 	}
 	if _, ok := f.file.(stream); !ok {

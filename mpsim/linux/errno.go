@@ -1,42 +1,47 @@
 package linux
 
-import "strconv"
+import (
+	"strconv"
 
-// Error numbers of Linux, asm-generic. A handler returns them negated.
+	"hindsight/mpsim/linux/vfs"
+)
+
+// Error numbers of Linux, asm-generic. A handler returns them negated. Package vfs
+// has the numbers of those that the file system returns.
 const (
-	EPERM        = 1
-	ENOENT       = 2
+	EPERM        = vfs.EPERM
+	ENOENT       = vfs.ENOENT
 	ESRCH        = 3
 	EINTR        = 4
 	EIO          = 5
-	ENXIO        = 6
+	ENXIO        = vfs.ENXIO
 	E2BIG        = 7
-	EBADF        = 9
+	EBADF        = vfs.EBADF
 	ECHILD       = 10
 	EAGAIN       = 11
 	ENOMEM       = 12
-	EACCES       = 13
+	EACCES       = vfs.EACCES
 	EFAULT       = 14
 	EBUSY        = 16
-	EEXIST       = 17
-	EXDEV        = 18
+	EEXIST       = vfs.EEXIST
+	EXDEV        = vfs.EXDEV
 	ENODEV       = 19
-	ENOTDIR      = 20
-	EISDIR       = 21
-	EINVAL       = 22
+	ENOTDIR      = vfs.ENOTDIR
+	EISDIR       = vfs.EISDIR
+	EINVAL       = vfs.EINVAL
 	EMFILE       = 24
 	ENOTTY       = 25
-	EFBIG        = 27
-	ENOSPC       = 28
+	EFBIG        = vfs.EFBIG
+	ENOSPC       = vfs.ENOSPC
 	ESPIPE       = 29
-	EROFS        = 30
+	EROFS        = vfs.EROFS
 	EPIPE        = 32
 	ERANGE       = 34
 	EDEADLK      = 35
-	ENAMETOOLONG = 36
+	ENAMETOOLONG = vfs.ENAMETOOLONG
 	ENOSYS       = 38
-	ENOTEMPTY    = 39
-	ELOOP        = 40
+	ENOTEMPTY    = vfs.ENOTEMPTY
+	ELOOP        = vfs.ELOOP
 	ENOMSG       = 42
 	EIDRM        = 43
 	EOVERFLOW    = 75

@@ -1,6 +1,10 @@
 package linux
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"hindsight/mpsim/linux/vfs"
+)
 
 // signalFD reads the pending signals of a set.
 type signalFD struct {
@@ -11,8 +15,8 @@ type signalFD struct {
 
 const signalFDBytes = 128 // size of struct signalfd_siginfo
 
-func (s *signalFD) stat() stat                { return stat{mode: 0o600, ino: s.ino, nlink: 1} }
-func (s *signalFD) close()                    {}
+func (s *signalFD) Stat() vfs.Stat            { return vfs.Stat{Mode: 0o600, Ino: s.ino, Nlink: 1} }
+func (s *signalFD) Close()                    {}
 func (s *signalFD) write([]byte) (int, int64) { return 0, -EINVAL }
 
 func (s *signalFD) ready() (read, write, hangup bool) {
@@ -76,8 +80,8 @@ func (c *call) signalfd() int64 {
 		s.mask = mask
 		return int64(fd)
 	}
-	return c.files.add(&openFile{file: &signalFD{c.Kernel, c.vfs.inode(), mask}, path: "anon_inode:[signalfd]",
-		flags: flags&openNonblock | openReadWrite}, 0, flags&openCloexec != 0)
+	return c.files.add(&openFile{file: &signalFD{c.Kernel, c.vfs.Inode(), mask}, path: "anon_inode:[signalfd]",
+		flags: flags&openNonblock | vfs.OpenReadWrite}, 0, flags&openCloexec != 0)
 }
 
 // timerFD counts the expirations of a timer.
@@ -145,8 +149,8 @@ func (a *alarm) again(now uint64) (missed uint64) {
 	return missed
 }
 
-func (t *timerFD) stat() stat                { return stat{mode: 0o600, ino: t.ino, nlink: 1} }
-func (t *timerFD) close()                    { t.armed = false; t.k.dropTimer(t) }
+func (t *timerFD) Stat() vfs.Stat            { return vfs.Stat{Mode: 0o600, Ino: t.ino, Nlink: 1} }
+func (t *timerFD) Close()                    { t.armed = false; t.k.dropTimer(t) }
 func (t *timerFD) write([]byte) (int, int64) { return 0, -EINVAL }
 func (t *timerFD) ready() (read, write, hangup bool) {
 	return t.ticks > 0, false, false
@@ -197,8 +201,8 @@ func (c *call) timerfdCreate() int64 {
 	if _, ok := c.clock(c.arg[0]); !ok || flags&^(openCloexec|openNonblock) != 0 {
 		return -EINVAL
 	}
-	t := &timerFD{k: c.Kernel, ino: c.vfs.inode(), alarm: alarm{clock: c.arg[0]}}
-	fd := c.files.add(&openFile{file: t, path: "anon_inode:[timerfd]", flags: flags&openNonblock | openReadWrite}, 0, flags&openCloexec != 0)
+	t := &timerFD{k: c.Kernel, ino: c.vfs.Inode(), alarm: alarm{clock: c.arg[0]}}
+	fd := c.files.add(&openFile{file: t, path: "anon_inode:[timerfd]", flags: flags&openNonblock | vfs.OpenReadWrite}, 0, flags&openCloexec != 0)
 	if fd >= 0 {
 		c.timerFDs = append(c.timerFDs, t)
 	}

@@ -1,17 +1,11 @@
 package linux
 
-// file is what a descriptor refers to. Error numbers are negative, as calls return
-// them.
-type file interface {
-	stat() stat
-	// close is called when the last descriptor is closed.
-	close()
-}
+import "hindsight/mpsim/linux/vfs"
 
 // stream is a file without offsets. A call that would have to wait returns
 // -EAGAIN.
 type stream interface {
-	file
+	vfs.File
 	read(p []byte) (int, int64)
 	write(p []byte) (int, int64)
 	// ready reports whether read and write would succeed without waiting.
@@ -25,63 +19,13 @@ type closing interface{ closes() }
 // sees it is ordered after that.
 type readying interface{ observeReady(got uint16) }
 
-// regular is a file with offsets.
-type regular interface {
-	file
-	size() int64
-	readAt(p []byte, off int64) (int, int64)
-	writeAt(p []byte, off int64) (int, int64)
-	truncate(n int64) int64
-}
-
-// directory is a file that lists names.
-type directory interface {
-	file
-	// entries returns the names in order, without "." and "..".
-	entries() ([]dirEntry, int64)
-}
-
-type dirEntry struct {
-	name string
-	mode uint32
-	ino  uint64
-}
-
-// stat is what the guest can learn about a file. It contains no times, owners or inode
-// numbers of the host.
-type stat struct {
-	mode  uint32
-	ino   uint64
-	size  int64
-	nlink uint32
-	rdev  uint64
-}
-
-// File types in a mode.
+// Flags of open that concern descriptors. Package vfs has the others.
 const (
-	modeFIFO    = 0o010000
-	modeChar    = 0o020000
-	modeDir     = 0o040000
-	modeRegular = 0o100000
-	modeLink    = 0o120000
-	modeType    = 0o170000
-)
-
-// Flags of open.
-const (
-	openAccess    = 3
-	openWriteOnly = 1
-	openReadWrite = 2
-	openCreate    = 0o100
-	openExcl      = 0o200
-	openTrunc     = 0o1000
-	openAppend    = 0o2000
-	openNonblock  = 0o4000
-	openDirectory = 0o200000
-	openNoFollow  = 0o400000
-	openCloexec   = 0o2000000
-	openPath      = 0o10000000
-	openTmpfile   = 0o20000000
+	openAppend   = 0o2000
+	openNonblock = 0o4000
+	openCloexec  = 0o2000000
+	openPath     = 0o10000000
+	openTmpfile  = 0o20000000
 )
 
 const (
@@ -94,21 +38,21 @@ const (
 
 // openFile is an open file description, which duplicated descriptors share.
 type openFile struct {
-	file   file
+	file   vfs.File
 	path   string // the absolute form of the path that the guest used
 	flags  uint32
 	offset int64 // of a regular file; for a directory, the next entry
 	refs   int
-	list   []dirEntry // of a directory, after the first getdents
-	listed uint64     // bytes of guest memory that list counts as
-	cell   uint64     // see Kernel.offset; 0: not assigned yet
-	mode   uint64     // cell of the flags that fcntl set; 0: it set none
+	list   []vfs.DirEntry // of a directory, after the first getdents
+	listed uint64         // bytes of guest memory that list counts as
+	cell   uint64         // see Kernel.offset; 0: not assigned yet
+	mode   uint64         // cell of the flags that fcntl set; 0: it set none
 }
 
 func (f *openFile) readable() bool {
-	return f.flags&openAccess != openWriteOnly && f.flags&openPath == 0
+	return f.flags&vfs.OpenAccess != vfs.OpenWriteOnly && f.flags&openPath == 0
 }
-func (f *openFile) writable() bool { return f.flags&openAccess != 0 && f.flags&openPath == 0 }
+func (f *openFile) writable() bool { return f.flags&vfs.OpenAccess != 0 && f.flags&openPath == 0 }
 
 // fileTable holds the descriptors.
 type fileTable struct {
@@ -178,7 +122,7 @@ func (t *fileTable) release(f *openFile) {
 	f.refs--
 	if f.refs <= 0 {
 		t.unlist(f)
-		f.file.close()
+		f.file.Close()
 		t.changed = true
 	}
 }
@@ -187,7 +131,7 @@ func (t *fileTable) release(f *openFile) {
 const listBytes = 64
 
 // list stores the names in a directory for getdents.
-func (t *fileTable) list(f *openFile, names []dirEntry) int64 {
+func (t *fileTable) list(f *openFile, names []vfs.DirEntry) int64 {
 	n := listBytes * uint64(len(names))
 	if !t.k.space.Hold(n) {
 		return -ENOMEM

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"strconv"
 	"strings"
+
+	"hindsight/mpsim/linux/vfs"
 )
 
 // openat is openat(dirfd, path, flags, mode).
@@ -16,7 +18,7 @@ func (c *call) openat() int64 {
 }
 
 func (c *call) openPath(name string, flags, perm uint32) int64 {
-	if flags&openAccess == 3 {
+	if flags&vfs.OpenAccess == 3 {
 		return -EINVAL
 	}
 	if flags&openTmpfile == openTmpfile {
@@ -29,32 +31,32 @@ func (c *call) openPath(name string, flags, perm uint32) int64 {
 		}
 		return c.files.add(f, 0, flags&openCloexec != 0)
 	}
-	if flags&openCreate != 0 {
+	if flags&vfs.OpenCreate != 0 {
 		c.reads(processCell(cellUmask))
 	}
-	before, missing := stat{}, int64(0)
-	replaces := flags&(openCreate|openTrunc) != 0 && c.space.Watched()
+	before, missing := vfs.Stat{}, int64(0)
+	replaces := flags&(vfs.OpenCreate|vfs.OpenTrunc) != 0 && c.space.Watched()
 	if replaces {
-		before, missing = c.vfs.stat(name, true)
+		before, missing = c.vfs.Stat(name, true)
 	}
-	f, e := c.vfs.open(name, flags, perm&^c.process.umask)
+	f, e := c.vfs.Open(name, flags, perm&^c.process.umask)
 	if e != 0 {
 		return e
 	}
-	if r, ok := f.(regular); ok && replaces && (missing != 0 || flags&openTrunc != 0) {
-		c.cut(r, before.size)
+	if r, ok := f.(vfs.Regular); ok && replaces && (missing != 0 || flags&vfs.OpenTrunc != 0) {
+		c.cut(r, before.Size)
 		if missing != 0 {
-			c.writes(c.content(r.stat().ino) + modeCell)
+			c.writes(c.content(r.Stat().Ino) + modeCell)
 		}
 	}
-	if _, ok := f.(directory); !ok && flags&openDirectory != 0 {
-		f.close()
+	if _, ok := f.(vfs.Directory); !ok && flags&vfs.OpenDirectory != 0 {
+		f.Close()
 		return -ENOTDIR
 	}
-	fd := c.files.add(&openFile{file: f, path: name, flags: flags &^ (openCreate | openExcl | openTrunc)},
+	fd := c.files.add(&openFile{file: f, path: name, flags: flags &^ (vfs.OpenCreate | vfs.OpenExcl | vfs.OpenTrunc)},
 		0, flags&openCloexec != 0)
 	if fd < 0 {
-		f.close()
+		f.Close()
 	}
 	return fd
 }
@@ -105,9 +107,9 @@ func (c *call) lseek() int64 {
 	off := int64(c.arg[1])
 	var size int64
 	switch file := f.file.(type) {
-	case regular:
-		size = file.size()
-	case directory:
+	case vfs.Regular:
+		size = file.Size()
+	case vfs.Directory:
 		c.files.unlist(f)
 	case *device:
 		return 0
@@ -120,7 +122,7 @@ func (c *call) lseek() int64 {
 		off += f.offset
 	case 2:
 		off += size
-		c.reads(c.content(f.file.stat().ino) + sizeCell)
+		c.reads(c.content(f.file.Stat().Ino) + sizeCell)
 	case 3: // everything is data
 		if off >= size {
 			return -6 // ENXIO
@@ -149,18 +151,18 @@ const (
 )
 
 // putStat writes struct stat in the layout of RISC-V.
-func (c *call) putStat(addr uint64, s stat) int64 {
+func (c *call) putStat(addr uint64, s vfs.Stat) int64 {
 	c.attributes(s)
 	var b [statBytes]byte
 	le := binary.LittleEndian
 	le.PutUint64(b[0:], deviceNumber)
-	le.PutUint64(b[8:], s.ino)
-	le.PutUint32(b[16:], s.mode)
-	le.PutUint32(b[20:], s.nlink)
-	le.PutUint64(b[32:], s.rdev)
-	le.PutUint64(b[48:], uint64(s.size))
+	le.PutUint64(b[8:], s.Ino)
+	le.PutUint32(b[16:], s.Mode)
+	le.PutUint32(b[20:], s.Nlink)
+	le.PutUint64(b[32:], s.Rdev)
+	le.PutUint64(b[48:], uint64(s.Size))
 	le.PutUint32(b[56:], blockBytes)
-	le.PutUint64(b[64:], uint64(s.size+511)/512)
+	le.PutUint64(b[64:], uint64(s.Size+511)/512)
 	for at := 72; at < 120; at += 16 {
 		le.PutUint64(b[at:], fileTime)
 	}
@@ -175,7 +177,7 @@ func (c *call) fstat() int64 {
 	if e != 0 {
 		return e
 	}
-	return c.putStat(c.arg[1], f.file.stat())
+	return c.putStat(c.arg[1], f.file.Stat())
 }
 
 const (
@@ -184,40 +186,40 @@ const (
 )
 
 // statAt returns the status of the file that newfstatat or statx names.
-func (c *call) statAt(dirfd int32, addr, flags uint64) (stat, int64) {
+func (c *call) statAt(dirfd int32, addr, flags uint64) (vfs.Stat, int64) {
 	var name string
 	var e int64
 	if addr != 0 || flags&atEmptyPath == 0 {
 		name, e = c.pathArg(addr)
 		if e != 0 {
-			return stat{}, e
+			return vfs.Stat{}, e
 		}
 	}
 	if name == "" {
 		if flags&atEmptyPath == 0 {
-			return stat{}, -ENOENT
+			return vfs.Stat{}, -ENOENT
 		}
 		if dirfd == atFDCWD {
-			return c.vfs.stat(c.vfs.cwd, true)
+			return c.vfs.Stat(c.vfs.Cwd(), true)
 		}
 		f, e := c.files.get(dirfd)
 		if e != 0 {
-			return stat{}, e
+			return vfs.Stat{}, e
 		}
-		return f.file.stat(), 0
+		return f.file.Stat(), 0
 	}
 	name, e = c.absolute(dirfd, name)
 	if e != 0 {
-		return stat{}, e
+		return vfs.Stat{}, e
 	}
 	if fd, ok := descriptorName(name); ok {
 		f, e := c.files.get(fd)
 		if e != 0 {
-			return stat{}, -ENOENT
+			return vfs.Stat{}, -ENOENT
 		}
-		return f.file.stat(), 0
+		return f.file.Stat(), 0
 	}
-	return c.vfs.stat(name, flags&atSymlinkNoFollow == 0)
+	return c.vfs.Stat(name, flags&atSymlinkNoFollow == 0)
 }
 
 func (c *call) newfstatat() int64 {
@@ -239,16 +241,16 @@ func (c *call) statx() int64 {
 	le := binary.LittleEndian
 	le.PutUint32(b[0:], 0x7ff) // STATX_BASIC_STATS
 	le.PutUint32(b[4:], blockBytes)
-	le.PutUint32(b[16:], s.nlink)
-	le.PutUint16(b[28:], uint16(s.mode))
-	le.PutUint64(b[32:], s.ino)
-	le.PutUint64(b[40:], uint64(s.size))
-	le.PutUint64(b[48:], uint64(s.size+511)/512)
+	le.PutUint32(b[16:], s.Nlink)
+	le.PutUint16(b[28:], uint16(s.Mode))
+	le.PutUint64(b[32:], s.Ino)
+	le.PutUint64(b[40:], uint64(s.Size))
+	le.PutUint64(b[48:], uint64(s.Size+511)/512)
 	for at := 64; at < 128; at += 16 {
 		le.PutUint64(b[at:], fileTime)
 	}
-	le.PutUint32(b[128:], uint32(s.rdev>>8))
-	le.PutUint32(b[132:], uint32(s.rdev&0xff))
+	le.PutUint32(b[128:], uint32(s.Rdev>>8))
+	le.PutUint32(b[132:], uint32(s.Rdev&0xff))
 	le.PutUint32(b[136:], deviceNumber>>8)
 	le.PutUint32(b[140:], deviceNumber&0xff)
 	return c.fault(c.space.Write(c.arg[4], b[:]))
@@ -264,10 +266,10 @@ func (c *call) faccessat() int64 {
 	if e != 0 {
 		return e
 	}
-	if c.arg[2]&1 != 0 && s.mode&0o111 == 0 {
+	if c.arg[2]&1 != 0 && s.Mode&0o111 == 0 {
 		return -EACCES
 	}
-	if c.arg[2]&2 != 0 && s.mode&modeType != modeChar && s.mode&0o222 == 0 {
+	if c.arg[2]&2 != 0 && s.Mode&vfs.ModeType != vfs.ModeChar && s.Mode&0o222 == 0 {
 		return -EROFS
 	}
 	return 0
@@ -283,27 +285,14 @@ func (c *call) readlinkat() int64 {
 		return -EINVAL
 	}
 	var target string
-	n, covered := c.vfs.inMemory(name)
 	if fd, ok := descriptorName(name); ok && strings.HasPrefix(name, "/proc") {
 		f, e := c.files.get(fd)
 		if e != 0 {
 			return -ENOENT
 		}
 		target = f.path
-	} else {
-		switch {
-		case n != nil && n.link != "":
-			target = n.link
-		case n != nil:
-			return -EINVAL
-		case covered || c.vfs.hostOf(name) == nil:
-			return -ENOENT
-		default:
-			target, e = c.vfs.hostOf(name).readlink(name)
-			if e != 0 {
-				return e
-			}
-		}
+	} else if target, e = c.vfs.Readlink(name); e != 0 {
+		return e
 	}
 	b := []byte(target)
 	b = b[:min(uint64(len(b)), c.arg[3])]
@@ -319,17 +308,17 @@ func (c *call) getdents() int64 {
 	if e != 0 {
 		return e
 	}
-	d, ok := f.file.(directory)
+	d, ok := f.file.(vfs.Directory)
 	if !ok {
 		return -ENOTDIR
 	}
 	if f.list == nil {
-		list, e := d.entries()
+		list, e := d.Entries()
 		if e != 0 {
 			return e
 		}
-		st := d.stat()
-		if e := c.files.list(f, append([]dirEntry{{".", modeDir, st.ino}, {"..", modeDir, st.ino}}, list...)); e != 0 {
+		st := d.Stat()
+		if e := c.files.list(f, append([]vfs.DirEntry{{Name: ".", Mode: vfs.ModeDir, Ino: st.Ino}, {Name: "..", Mode: vfs.ModeDir, Ino: st.Ino}}, list...)); e != 0 {
 			return e
 		}
 	}
@@ -337,7 +326,7 @@ func (c *call) getdents() int64 {
 	limit := min(c.arg[2], ioChunk)
 	for f.offset < int64(len(f.list)) {
 		it := f.list[f.offset]
-		n := (19 + len(it.name) + 1 + 7) &^ 7
+		n := (19 + len(it.Name) + 1 + 7) &^ 7
 		if uint64(len(out)+n) > limit {
 			if len(out) == 0 {
 				return -EINVAL
@@ -345,11 +334,11 @@ func (c *call) getdents() int64 {
 			break
 		}
 		b := make([]byte, n)
-		binary.LittleEndian.PutUint64(b[0:], it.ino)
+		binary.LittleEndian.PutUint64(b[0:], it.Ino)
 		binary.LittleEndian.PutUint64(b[8:], uint64(f.offset+1))
 		binary.LittleEndian.PutUint16(b[16:], uint16(n))
-		b[18] = byte(it.mode >> 12)
-		copy(b[19:], it.name)
+		b[18] = byte(it.Mode >> 12)
+		copy(b[19:], it.Name)
 		out = append(out, b...)
 		f.offset++
 	}
@@ -362,7 +351,7 @@ func (c *call) getdents() int64 {
 // getcwd is getcwd(buf, size).
 func (c *call) getcwd() int64 {
 	c.reads(processCell(cellCwd))
-	b := append([]byte(c.vfs.cwd), 0)
+	b := append([]byte(c.vfs.Cwd()), 0)
 	if uint64(len(b)) > c.arg[1] {
 		return -ERANGE
 	}
@@ -377,14 +366,14 @@ func (c *call) chdir() int64 {
 	if e != 0 {
 		return e
 	}
-	st, e := c.vfs.stat(name, true)
+	st, e := c.vfs.Stat(name, true)
 	if e != 0 {
 		return e
 	}
-	if st.mode&modeType != modeDir {
+	if st.Mode&vfs.ModeType != vfs.ModeDir {
 		return -ENOTDIR
 	}
-	c.vfs.enter(name)
+	c.vfs.Enter(name)
 	c.writes(processCell(cellCwd))
 	return 0
 }
@@ -394,10 +383,10 @@ func (c *call) fchdir() int64 {
 	if e != 0 {
 		return e
 	}
-	if _, ok := f.file.(directory); !ok {
+	if _, ok := f.file.(vfs.Directory); !ok {
 		return -ENOTDIR
 	}
-	c.vfs.enter(f.path)
+	c.vfs.Enter(f.path)
 	c.writes(processCell(cellCwd))
 	return 0
 }
@@ -412,7 +401,7 @@ func (c *call) unlinkat() int64 {
 	if c.arg[2]&^0x200 != 0 {
 		return -EINVAL
 	}
-	return c.vfs.remove(name, dir)
+	return c.vfs.Remove(name, dir)
 }
 
 // mkdirat is mkdirat(dirfd, path, mode).
@@ -422,7 +411,7 @@ func (c *call) mkdirat() int64 {
 		return e
 	}
 	c.reads(processCell(cellUmask))
-	return c.vfs.mkdir(name, uint32(c.arg[2])&^c.process.umask)
+	return c.vfs.Mkdir(name, uint32(c.arg[2])&^c.process.umask)
 }
 
 // renameat is renameat2(olddir, old, newdir, new, flags) and renameat.
@@ -439,11 +428,11 @@ func (c *call) renameat() int64 {
 		return -EINVAL
 	}
 	if c.nr == 276 && c.arg[4] == 1 {
-		if _, e := c.vfs.stat(to, false); e == 0 {
+		if _, e := c.vfs.Stat(to, false); e == 0 {
 			return -EEXIST
 		}
 	}
-	return c.vfs.rename(from, to)
+	return c.vfs.Rename(from, to)
 }
 
 func (c *call) ftruncate() int64 {
@@ -451,7 +440,7 @@ func (c *call) ftruncate() int64 {
 	if e != 0 {
 		return e
 	}
-	r, ok := f.file.(regular)
+	r, ok := f.file.(vfs.Regular)
 	if !ok || !f.writable() || int64(c.arg[1]) < 0 {
 		return -EINVAL
 	}
@@ -459,9 +448,9 @@ func (c *call) ftruncate() int64 {
 }
 
 // resize sets the size of a file.
-func (c *call) resize(r regular, size int64) int64 {
-	old := r.size()
-	e := r.truncate(size)
+func (c *call) resize(r vfs.Regular, size int64) int64 {
+	old := r.Size()
+	e := r.Truncate(size)
 	if e == 0 {
 		c.cut(r, old)
 	}
@@ -476,12 +465,12 @@ func (c *call) truncate() int64 {
 	if int64(c.arg[1]) < 0 {
 		return -EINVAL
 	}
-	f, e := c.vfs.open(name, openWriteOnly, 0)
+	f, e := c.vfs.Open(name, vfs.OpenWriteOnly, 0)
 	if e != 0 {
 		return e
 	}
-	defer f.close()
-	r, ok := f.(regular)
+	defer f.Close()
+	r, ok := f.(vfs.Regular)
 	if !ok {
 		return -EINVAL
 	}
@@ -512,16 +501,16 @@ func (c *call) fallocate() int64 {
 	if e != 0 {
 		return e
 	}
-	r, ok := f.file.(regular)
+	r, ok := f.file.(vfs.Regular)
 	off, n := int64(c.arg[2]), int64(c.arg[3])
 	switch {
 	case !ok || !f.writable():
 		return -EBADF
 	case c.arg[1] != 0:
 		return -EOPNOTSUPP
-	case off < 0 || n <= 0 || off > maxFileBytes-n:
+	case off < 0 || n <= 0 || off > vfs.MaxFileBytes-n:
 		return -EINVAL
-	case off+n > r.size():
+	case off+n > r.Size():
 		return c.resize(r, off+n)
 	}
 	return 0
@@ -533,8 +522,8 @@ func (c *call) statfs() int64 {
 	binary.LittleEndian.PutUint64(b[0:], 0x01021994) // TMPFS_MAGIC
 	binary.LittleEndian.PutUint64(b[8:], blockBytes)
 	binary.LittleEndian.PutUint64(b[16:], uint64(c.cfg.MaxTempBytes)/blockBytes)
-	binary.LittleEndian.PutUint64(b[24:], uint64(max(c.vfs.quota, 0))/blockBytes)
-	binary.LittleEndian.PutUint64(b[32:], uint64(max(c.vfs.quota, 0))/blockBytes)
+	binary.LittleEndian.PutUint64(b[24:], uint64(max(c.vfs.Free(), 0))/blockBytes)
+	binary.LittleEndian.PutUint64(b[32:], uint64(max(c.vfs.Free(), 0))/blockBytes)
 	binary.LittleEndian.PutUint64(b[64:], 255)
 	binary.LittleEndian.PutUint64(b[72:], blockBytes)
 	return c.fault(c.space.Write(c.arg[1], b[:]))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"hindsight/mpsim/linux/vfs"
 	"hindsight/mpsim/mem"
 )
 
@@ -76,12 +77,12 @@ func TestRootContainsEverything(t *testing.T) {
 		}
 	}
 	// Nothing can be written.
-	for _, flags := range []uint64{openWriteOnly, openReadWrite, openCreate | openWriteOnly, openTrunc} {
+	for _, flags := range []uint64{vfs.OpenWriteOnly, vfs.OpenReadWrite, vfs.OpenCreate | vfs.OpenWriteOnly, vfs.OpenTrunc} {
 		if fd := g.open("/in/file", flags); fd != -EROFS {
 			t.Errorf("open with flags %#o: %d", flags, fd)
 		}
 	}
-	if fd := g.open("/new", openCreate|openWriteOnly); fd != -EROFS {
+	if fd := g.open("/new", vfs.OpenCreate|vfs.OpenWriteOnly); fd != -EROFS {
 		t.Errorf("creating: %d", fd)
 	}
 	g.want(-EROFS, g.main, 35, dirfd(), g.str(g.data, "/in/file"), 0)
@@ -139,19 +140,19 @@ func TestScratch(t *testing.T) {
 		return g.do(g.main, 35, dirfd(), g.str(g.data, name), flags)
 	}
 	reads("/shown", "above")
-	write("/old", "OL", openWriteOnly)
+	write("/old", "OL", vfs.OpenWriteOnly)
 	reads("/old", "OLd")
-	write("/in/new", "fresh", openCreate|openWriteOnly)
-	write("/in/file", "!", openWriteOnly|openTrunc)
+	write("/in/new", "fresh", vfs.OpenCreate|vfs.OpenWriteOnly)
+	write("/in/file", "!", vfs.OpenWriteOnly|vfs.OpenTrunc)
 	reads("/in/file", "!")
 	reads("/in/other", "other")
-	if fd := g.open("/old", openCreate|openExcl|openWriteOnly); fd != -EEXIST {
+	if fd := g.open("/old", vfs.OpenCreate|vfs.OpenExcl|vfs.OpenWriteOnly); fd != -EEXIST {
 		t.Errorf("exclusive: %d", fd)
 	}
-	if fd := g.open("/none/new", openCreate|openWriteOnly); fd != -ENOENT {
+	if fd := g.open("/none/new", vfs.OpenCreate|vfs.OpenWriteOnly); fd != -ENOENT {
 		t.Errorf("in no directory: %d", fd)
 	}
-	if fd := g.open("/up", openWriteOnly|openTrunc); fd >= 0 {
+	if fd := g.open("/up", vfs.OpenWriteOnly|vfs.OpenTrunc); fd >= 0 {
 		t.Error("wrote through a link that leads out")
 	}
 	for _, c := range []struct {
@@ -219,7 +220,7 @@ func TestNoRootNoHost(t *testing.T) {
 	if got, e := g.slurp("/dev/null"); got != "" || e != 0 {
 		t.Errorf("null: %q %d", got, e)
 	}
-	if fd := g.open("/new", openCreate|openWriteOnly); fd != -EACCES {
+	if fd := g.open("/new", vfs.OpenCreate|vfs.OpenWriteOnly); fd != -EACCES {
 		t.Errorf("creating in /: %d", fd)
 	}
 	g.want(-EAFNOSUPPORT, g.main, 198, 16, 3, 0)
@@ -227,11 +228,11 @@ func TestNoRootNoHost(t *testing.T) {
 
 func TestTemporaryFiles(t *testing.T) {
 	g := newGuest(t, Config{MaxTempBytes: 1 << 20})
-	fd := uint64(g.open("/tmp/a", openCreate|openExcl|openReadWrite))
+	fd := uint64(g.open("/tmp/a", vfs.OpenCreate|vfs.OpenExcl|vfs.OpenReadWrite))
 	if int64(fd) < 0 {
 		t.Fatal("create", int64(fd))
 	}
-	if r := g.open("/tmp/a", openCreate|openExcl|openReadWrite); r != -EEXIST {
+	if r := g.open("/tmp/a", vfs.OpenCreate|vfs.OpenExcl|vfs.OpenReadWrite); r != -EEXIST {
 		t.Fatalf("create again: %d", r)
 	}
 	g.str(g.data, "0123456789")
@@ -245,7 +246,7 @@ func TestTemporaryFiles(t *testing.T) {
 	g.must(g.main, 276, dirfd(), g.str(g.data, "/tmp/a"), dirfd(), g.str(g.data+64, "/tmp/d/b"), 0)
 	g.want(-ENOTEMPTY, g.main, 35, dirfd(), g.str(g.data, "/tmp/d"), 0x200)
 	g.want(-EINVAL, g.main, 276, dirfd(), g.str(g.data, "/tmp/d"), dirfd(), g.str(g.data+64, "/tmp/d/e"), 0)
-	d := uint64(g.open("/tmp/d", openDirectory))
+	d := uint64(g.open("/tmp/d", vfs.OpenDirectory))
 	n := g.must(g.main, 61, d, g.data, 4096)
 	if names := g.bytes(g.data, int(n)); !strings.Contains(names, "b\x00") {
 		t.Fatalf("directory %q", names)
@@ -255,8 +256,8 @@ func TestTemporaryFiles(t *testing.T) {
 	// The file exists until it is closed; then its bytes are free again.
 	g.want(3, g.main, 67, fd, g.data, 3, 0)
 	g.must(g.main, 57, fd)
-	if g.k.vfs.quota != 1<<20 {
-		t.Fatalf("%d bytes of quota, want all", g.k.vfs.quota)
+	if g.k.vfs.Free() != 1<<20 {
+		t.Fatalf("%d bytes of quota, want all", g.k.vfs.Free())
 	}
 }
 

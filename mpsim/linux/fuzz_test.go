@@ -51,7 +51,7 @@ func FuzzSyscalls(f *testing.F) {
 		if r := space.Resident(); r > limit {
 			t.Fatalf("%d bytes are resident", r)
 		}
-		if q := g.k.vfs.quota; q < 0 {
+		if q := g.k.vfs.Free(); q < 0 {
 			t.Fatalf("%d bytes of /tmp left", q)
 		}
 		list, err := os.ReadDir(outer)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"hindsight/mpsim/linux/vfs"
 	"hindsight/mpsim/mem"
 )
 
@@ -19,7 +20,7 @@ func TestHeldMemory(t *testing.T) {
 	g := newGuestIn(t, Config{MaxTasks: 8}, space)
 	before := space.Resident()
 
-	fd := uint64(g.open("/tmp/a", openCreate|openReadWrite))
+	fd := uint64(g.open("/tmp/a", vfs.OpenCreate|vfs.OpenReadWrite))
 	for r := int64(1); r > 0; r = g.do(g.main, 64, fd, g.data, dataSize) {
 	}
 	if space.Resident() < limit*3/4 || space.Resident() > limit {
@@ -33,7 +34,7 @@ func TestHeldMemory(t *testing.T) {
 	g.must(g.main, 35, dirfd(), g.str(g.data, "/tmp/a"), 0)
 
 	for i := 0; ; i++ {
-		fd := g.open(fmt.Sprintf("/tmp/%d", i), openCreate|openReadWrite)
+		fd := g.open(fmt.Sprintf("/tmp/%d", i), vfs.OpenCreate|vfs.OpenReadWrite)
 		if fd < 0 {
 			for i--; i >= 0; i-- {
 				g.must(g.main, 35, dirfd(), g.str(g.data, fmt.Sprintf("/tmp/%d", i)), 0)
@@ -69,7 +70,7 @@ func TestHeldMemory(t *testing.T) {
 func TestFileContent(t *testing.T) {
 	g := newGuest(t, Config{MaxTempBytes: 4 << 20})
 	rng := rand.New(rand.NewPCG(3, 3))
-	fd := uint64(g.open("/tmp/a", openCreate|openReadWrite))
+	fd := uint64(g.open("/tmp/a", vfs.OpenCreate|vfs.OpenReadWrite))
 	var want []byte
 	grow := func(n int) {
 		for len(want) < n {
@@ -77,9 +78,9 @@ func TestFileContent(t *testing.T) {
 		}
 	}
 	for step := range 2000 {
-		at := rng.IntN(3 * chunkBytes)
+		at := rng.IntN(3 * 64 << 10)
 		if rng.IntN(3) == 0 {
-			at = rng.IntN(3)*chunkBytes + rng.IntN(200) - 100
+			at = rng.IntN(3)*64<<10 + rng.IntN(200) - 100
 		}
 		at = max(at, 0)
 		n := 1 + rng.IntN(dataSize-1)
@@ -121,14 +122,14 @@ func TestModes(t *testing.T) {
 	dir := t.TempDir()
 	root := func(writable bool) *guest { return newGuest(t, Config{Root: dir, Writable: writable}) }
 	g := root(true)
-	fd := uint64(g.open("/file", openCreate|openWriteOnly))
+	fd := uint64(g.open("/file", vfs.OpenCreate|vfs.OpenWriteOnly))
 	g.must(g.main, 57, fd)
 	g.must(g.main, 53, dirfd(), g.str(g.data, "/file"), 0o755)
 	mode := func(g *guest, name string) uint32 {
 		g.must(g.main, 79, dirfd(), g.str(g.data, name), g.data+256, 0)
 		return g.get32(g.data + 256 + 16)
 	}
-	if m := mode(g, "/file"); m != modeRegular|0o755 {
+	if m := mode(g, "/file"); m != vfs.ModeRegular|0o755 {
 		t.Errorf("mode %o", m)
 	}
 	g.must(g.main, 54, dirfd(), g.str(g.data, "/file"), 0, 0, 0)
@@ -144,9 +145,9 @@ func TestModes(t *testing.T) {
 	fd = uint64(g.open("/file", 0))
 	g.want(-EROFS, g.main, 52, fd, 0o600)
 	g.want(-EROFS, g.main, 55, fd, 0, 0)
-	fd = uint64(g.open("/tmp/a", openCreate|openReadWrite))
+	fd = uint64(g.open("/tmp/a", vfs.OpenCreate|vfs.OpenReadWrite))
 	g.must(g.main, 52, fd, 0o444)
-	if m := mode(g, "/tmp/a"); m != modeRegular|0o444 {
+	if m := mode(g, "/tmp/a"); m != vfs.ModeRegular|0o444 {
 		t.Errorf("mode %o", m)
 	}
 	g.want(0, g.main, 52, 1, 0o600) // a pipe
@@ -192,13 +193,13 @@ func TestDeepDirectories(t *testing.T) {
 		t.Errorf("%d directories deep", depth)
 	}
 	g.must(g.main, 49, g.str(g.data, ".."))
-	if fd := g.open("f", openCreate|openWriteOnly); fd < 0 {
+	if fd := g.open("f", vfs.OpenCreate|vfs.OpenWriteOnly); fd < 0 {
 		t.Errorf("a file deep down: %d", fd)
 	}
 	g.must(g.main, 276, dirfd(), g.str(g.data, "/tmp/a"), dirfd(), g.str(g.data+64, "/tmp/b"), 0)
 	g.want(-ENOENT, g.main, 34, dirfd(), g.str(g.data, "c"), 0o755) // by its old name
 	g.must(g.main, 49, g.str(g.data, "/tmp/b/a"))
-	if fd := g.open("f", openCreate|openWriteOnly); fd < 0 {
+	if fd := g.open("f", vfs.OpenCreate|vfs.OpenWriteOnly); fd < 0 {
 		t.Errorf("a file below what was renamed: %d", fd)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/linux/vfs"
 	"hindsight/mpsim/mem"
 	"hindsight/tracefmt/event"
 )
@@ -30,7 +31,7 @@ type imageState struct {
 	started bool
 	// last is the content of the last file that was read and cannot change.
 	last struct {
-		file   regular
+		file   vfs.Regular
 		data   []byte
 		digest fileDigest
 	}
@@ -47,7 +48,7 @@ func (k *Kernel) Started() { k.images.started = true }
 
 // placeFor returns the place of a shared object that takes length bytes of memory. It
 // reports false if the file is not a shared object or all places are taken.
-func (k *Kernel) placeFor(f regular, length uint64) (addr uint64, ok bool) {
+func (k *Kernel) placeFor(f vfs.Regular, length uint64) (addr uint64, ok bool) {
 	if length == 0 || length > (sharedHigh-sharedLow)/2 || !isShared(f) {
 		return 0, false
 	}
@@ -82,17 +83,17 @@ func (k *Kernel) vacant(at, n uint64, digest fileDigest) bool {
 }
 
 // isShared reports whether a file starts like a shared object for RISC-V.
-func isShared(f regular) bool {
+func isShared(f vfs.Regular) bool {
 	var head [20]byte
-	n, e := f.readAt(head[:], 0)
+	n, e := f.ReadAt(head[:], 0)
 	return e == 0 && n == len(head) && string(head[:4]) == elf.ELFMAG &&
 		elf.Type(binary.LittleEndian.Uint16(head[16:])) == elf.ET_DYN &&
 		elf.Machine(binary.LittleEndian.Uint16(head[18:])) == elf.EM_RISCV
 }
 
 // readWhole reads a file that may be an image.
-func (k *Kernel) readWhole(f regular) ([]byte, fileDigest, int64) {
-	size := f.size()
+func (k *Kernel) readWhole(f vfs.Regular) ([]byte, fileDigest, int64) {
+	size := f.Size()
 	last := &k.images.last
 	if last.file == f && int64(len(last.data)) == size {
 		return last.data, last.digest, 0
@@ -100,13 +101,13 @@ func (k *Kernel) readWhole(f regular) ([]byte, fileDigest, int64) {
 	if size < 0 || size > image.MaxFile {
 		return nil, fileDigest{}, -ENOMEM
 	}
-	if known := k.cfg.Contents.find(f); known != nil {
-		last.file, last.data, last.digest = f, known.data, known.digest
-		return known.data, known.digest, 0
+	if known := k.cfg.Contents.Find(f); known != nil {
+		last.file, last.data, last.digest = f, known.Data, known.Digest
+		return known.Data, known.Digest, 0
 	}
 	data := make([]byte, size)
 	for done := 0; done < len(data); {
-		n, e := f.readAt(data[done:], int64(done))
+		n, e := f.ReadAt(data[done:], int64(done))
 		if e != 0 {
 			return nil, fileDigest{}, e
 		}
@@ -117,22 +118,11 @@ func (k *Kernel) readWhole(f regular) ([]byte, fileDigest, int64) {
 		done += n
 	}
 	digest := sha256.Sum256(data)
-	if !changeable(f) {
+	if !vfs.Changeable(f) {
 		last.file, last.data, last.digest = f, data, digest
-		k.cfg.Contents.add(f, data, digest)
+		k.cfg.Contents.Add(f, data, digest)
 	}
 	return data, digest, 0
-}
-
-// changeable reports whether the guest can write to a file.
-func changeable(f regular) bool {
-	switch f := f.(type) {
-	case *hostFile:
-		return false
-	case *memFile:
-		return f.quota != nil
-	}
-	return true
 }
 
 // mappedCode is called when a part of a file, from offset off, was mapped as executable at
@@ -203,12 +193,12 @@ func (k *Kernel) loadLinker(main *image.Image) (*image.Image, error) {
 	if main.Interp == "" {
 		return nil, nil
 	}
-	f, e := k.vfs.open(main.Interp, 0, 0)
+	f, e := k.vfs.Open(main.Interp, 0, 0)
 	if e != 0 {
 		return nil, fmt.Errorf("%w: it is dynamically linked, and its dynamic linker %s is not in its root directory: name a root directory that has it, or link with -static", ErrProgram, main.Interp)
 	}
-	defer f.close()
-	file, ok := f.(regular)
+	defer f.Close()
+	file, ok := f.(vfs.Regular)
 	if !ok || !isShared(file) {
 		return nil, fmt.Errorf("%w: its dynamic linker %s is not a shared object", ErrProgram, main.Interp)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/linux/vfs"
 	"hindsight/mpsim/mem"
 )
 
@@ -37,10 +38,10 @@ type Config struct {
 	Under []string
 	// Objects are files that the guest finds at their paths, whatever Root contains: the
 	// program's own shared objects, or those of a run that is repeated.
-	Objects map[string]Object
+	Objects map[string]vfs.Object
 
 	// Contents, if not nil, caches host files that earlier runs loaded.
-	Contents *Contents
+	Contents *vfs.Contents
 
 	// MaxTasks bounds the number of threads that are alive at the same time; 0 means
 	// DefaultMaxTasks. Creating one more ends the guest.
@@ -53,12 +54,6 @@ type Config struct {
 	Tracer Tracer
 	// Loaded, if not nil, is called once for each shared object that is loaded.
 	Loaded func(*image.Image)
-}
-
-// Object is a file for the guest to read.
-type Object struct {
-	Data []byte // its content
-	File string // or the host file with its content
 }
 
 // Process and thread ids are constants. Each further thread has the next number after the
@@ -112,7 +107,7 @@ type Kernel struct {
 	itimer  itimer
 	timers  []*posixTimer
 	files   fileTable
-	vfs     *vfs
+	vfs     *vfs.FS
 	process processState
 	images  imageState
 	network network
@@ -137,7 +132,15 @@ type Kernel struct {
 }
 
 // Close releases the host files that the guest left open.
-func (k *Kernel) Close() error { return k.vfs.close(k) }
+func (k *Kernel) Close() error {
+	for fd := range k.files.slots {
+		k.files.close(int32(fd))
+	}
+	return k.vfs.Close()
+}
+
+// Written returns what the guest wrote to files.
+func (k *Kernel) Written() vfs.Written { return k.vfs.Written() }
 
 // Settled reports whether no waiting call has done part of its work. Only the call itself
 // knows which part; all other state of the kernel is in its own values.

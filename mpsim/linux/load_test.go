@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/linux/vfs"
 	"hindsight/mpsim/mem"
 )
 
@@ -171,7 +172,7 @@ func TestMemoryCalls(t *testing.T) {
 
 func TestMapFile(t *testing.T) {
 	g := newGuest(t, Config{})
-	fd := uint64(g.open("/tmp/f", openCreate|openReadWrite))
+	fd := uint64(g.open("/tmp/f", vfs.OpenCreate|vfs.OpenReadWrite))
 	g.str(g.data, "mapped")
 	g.want(6, g.main, 68, fd, g.data, 6, 4096)
 	a := g.must(g.main, 222, 0, 3*4096, 3, mapPrivate, fd, 4096)

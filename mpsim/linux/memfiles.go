@@ -1,6 +1,6 @@
 package linux
 
-import "path"
+import "hindsight/mpsim/linux/vfs"
 
 // Files without a name, additional names of files in memory, and inotify.
 
@@ -14,9 +14,7 @@ func (c *call) memfdCreate() int64 {
 	if c.arg[1]&^(cloexec|sealable) != 0 {
 		return -EINVAL
 	}
-	d := &memData{quota: &c.vfs.quota, space: c.space}
-	n := &node{ino: c.vfs.inode(), perm: 0o777, writable: true, data: d}
-	return c.files.add(&openFile{file: c.vfs.openData(n), path: "/memfd:" + name + " (deleted)", flags: openReadWrite},
+	return c.files.add(&openFile{file: c.vfs.OpenAnonymous(0o777), path: "/memfd:" + name + " (deleted)", flags: vfs.OpenReadWrite},
 		0, c.arg[1]&cloexec != 0)
 }
 
@@ -31,40 +29,7 @@ func (c *call) linkat() int64 {
 	if e != 0 {
 		return e
 	}
-	return c.vfs.link(from, to)
-}
-
-func (v *vfs) link(from, to string) int64 {
-	if v.scratch {
-		if e := v.bringUp(from, to); e != 0 {
-			return e
-		}
-		if _, e := v.stat(to, false); e == 0 {
-			return -EEXIST
-		}
-	}
-	n, covered := v.inMemory(from)
-	old, coveredTo := v.inMemory(to)
-	switch {
-	case n == nil && (covered || v.hostOf(from) == nil):
-		return -ENOENT
-	case old != nil:
-		return -EEXIST
-	case n == nil || !coveredTo && !v.scratch:
-		return -EPERM
-	case n.data == nil || !n.writable:
-		return -EPERM
-	}
-	dir, _, e := v.parentOf(to)
-	if e != 0 {
-		return e
-	}
-	if !v.room() {
-		return -ENOSPC
-	}
-	n.data.links++
-	dir.children[path.Base(to)] = n
-	return 0
+	return c.vfs.Link(from, to)
 }
 
 // inotify accepts watches and never reports anything, because only the guest changes
@@ -74,8 +39,8 @@ type inotify struct {
 	watches int32
 }
 
-func (f *inotify) stat() stat                        { return stat{mode: 0o600, ino: f.ino, nlink: 1} }
-func (f *inotify) close()                            {}
+func (f *inotify) Stat() vfs.Stat                    { return vfs.Stat{Mode: 0o600, Ino: f.ino, Nlink: 1} }
+func (f *inotify) Close()                            {}
 func (f *inotify) read([]byte) (int, int64)          { return 0, -EAGAIN }
 func (f *inotify) write([]byte) (int, int64)         { return 0, -EBADF }
 func (f *inotify) ready() (read, write, hangup bool) { return false, false, false }
@@ -86,7 +51,7 @@ func (c *call) inotifyInit() int64 {
 	if flags&^(openCloexec|openNonblock) != 0 {
 		return -EINVAL
 	}
-	return c.files.add(&openFile{file: &inotify{ino: c.vfs.inode()}, path: "anon_inode:inotify", flags: flags & openNonblock},
+	return c.files.add(&openFile{file: &inotify{ino: c.vfs.Inode()}, path: "anon_inode:inotify", flags: flags & openNonblock},
 		0, flags&openCloexec != 0)
 }
 
@@ -104,7 +69,7 @@ func (c *call) inotifyAdd() int64 {
 	if e != 0 {
 		return e
 	}
-	if _, e := c.vfs.stat(name, true); e != 0 {
+	if _, e := c.vfs.Stat(name, true); e != 0 {
 		return e
 	}
 	w.watches++

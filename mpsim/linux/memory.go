@@ -3,6 +3,7 @@ package linux
 import (
 	"errors"
 
+	"hindsight/mpsim/linux/vfs"
 	"hindsight/mpsim/mem"
 )
 
@@ -116,7 +117,7 @@ func (c *call) mmap() int64 {
 
 // pager is a file to be mapped.
 type pager struct {
-	file regular
+	file vfs.Regular
 	name string
 }
 
@@ -126,14 +127,14 @@ func (c *call) pagerOf(fd int32, shared bool, p mem.Prot) (pager, int64) {
 	if e != 0 {
 		return pager{}, e
 	}
-	file, ok := f.file.(regular)
+	file, ok := f.file.(vfs.Regular)
 	if !ok {
 		return pager{}, -ENODEV
 	}
 	if !f.readable() || shared && p&mem.Write != 0 && !f.writable() {
 		return pager{}, -EACCES
 	}
-	if _, own := f.file.(*memFile); shared && p&mem.Write != 0 && !own {
+	if _, own := f.file.(*vfs.MemFile); shared && p&mem.Write != 0 && !own {
 		c.note("mmap of a file of the root directory, shared and writable")
 		return pager{}, -ENODEV
 	}
@@ -143,7 +144,7 @@ func (c *call) pagerOf(fd int32, shared bool, p mem.Prot) (pager, int64) {
 // mapContent copies a file's content into the new mapping at addr. Whole pages after the
 // end of the file raise SIGBUS.
 func (c *call) mapContent(addr, length, off uint64, attr mem.Attr, from pager) int64 {
-	size := uint64(max(from.file.size(), 0))
+	size := uint64(max(from.file.Size(), 0))
 	var have uint64
 	if off < size {
 		have = min(size-off, length)
@@ -157,8 +158,8 @@ func (c *call) mapContent(addr, length, off uint64, attr mem.Attr, from pager) i
 			return mapError(err)
 		}
 	}
-	if f, ok := from.file.(*memFile); ok && attr.Shared && f.quota != nil && have > 0 {
-		pages := f.pages(int64(off), int64(have))
+	if f, ok := from.file.(*vfs.MemFile); ok && attr.Shared && vfs.Changeable(f) && have > 0 {
+		pages := f.Pages(int64(off), int64(have))
 		if pages == nil {
 			return -ENOMEM
 		}
@@ -171,7 +172,7 @@ func (c *call) mapContent(addr, length, off uint64, attr mem.Attr, from pager) i
 	}
 	buf := make([]byte, min(have, ioChunk))
 	for done := uint64(0); done < have; {
-		n, e := from.file.readAt(buf[:min(have-done, ioChunk)], int64(off+done))
+		n, e := from.file.ReadAt(buf[:min(have-done, ioChunk)], int64(off+done))
 		if e != 0 {
 			return e
 		}

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"slices"
 	"strings"
+
+	"hindsight/mpsim/linux/vfs"
 )
 
 // posixQueue is a POSIX message queue: the oldest of the messages with the highest priority
@@ -43,10 +45,10 @@ const (
 // openQueue is an open description of a queue.
 type openQueue struct{ *posixQueue }
 
-func (q openQueue) stat() stat {
-	return stat{mode: modeRegular | 0o600, ino: q.ino, nlink: 1, size: 80}
+func (q openQueue) Stat() vfs.Stat {
+	return vfs.Stat{Mode: vfs.ModeRegular | 0o600, Ino: q.ino, Nlink: 1, Size: 80}
 }
-func (q openQueue) close()                    { q.release() }
+func (q openQueue) Close()                    { q.release() }
 func (q openQueue) read([]byte) (int, int64)  { return 0, -EINVAL }
 func (q openQueue) write([]byte) (int, int64) { return 0, -EINVAL }
 func (q openQueue) ready() (in, out, hup bool) {
@@ -82,9 +84,9 @@ func (c *call) mqOpen() int64 {
 	}
 	q := c.ipc.posix[name]
 	switch {
-	case q != nil && flags&(openCreate|openExcl) == openCreate|openExcl:
+	case q != nil && flags&(vfs.OpenCreate|vfs.OpenExcl) == vfs.OpenCreate|vfs.OpenExcl:
 		return -EEXIST
-	case q == nil && flags&openCreate == 0:
+	case q == nil && flags&vfs.OpenCreate == 0:
 		return -ENOENT
 	case q == nil:
 		if q, e = c.newQueue(c.arg[3]); e != 0 {
@@ -98,7 +100,7 @@ func (c *call) mqOpen() int64 {
 		}
 		c.ipc.posix[name] = q
 	}
-	fd := c.files.add(&openFile{file: openQueue{q}, path: "/dev/mqueue/" + name, flags: flags & (openAccess | openNonblock)}, 0, true)
+	fd := c.files.add(&openFile{file: openQueue{q}, path: "/dev/mqueue/" + name, flags: flags & (vfs.OpenAccess | openNonblock)}, 0, true)
 	if fd >= 0 {
 		q.links++
 	}
@@ -107,7 +109,7 @@ func (c *call) mqOpen() int64 {
 
 // newQueue creates a queue with the attributes at addr, or the default ones if addr is 0.
 func (c *call) newQueue(addr uint64) (*posixQueue, int64) {
-	q := &posixQueue{k: c.Kernel, ino: c.vfs.inode(), most: mqMost, size: mqSize, links: 1}
+	q := &posixQueue{k: c.Kernel, ino: c.vfs.Inode(), most: mqMost, size: mqSize, links: 1}
 	if addr != 0 {
 		var b [mqAttrBytes]byte
 		if f := c.space.Read(addr, b[:]); f != nil {

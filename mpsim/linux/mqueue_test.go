@@ -1,6 +1,10 @@
 package linux
 
-import "testing"
+import (
+	"testing"
+
+	"hindsight/mpsim/linux/vfs"
+)
 
 // TestQueueNotify checks that mq_notify sends its signal once, when a message arrives in an
 // empty queue that nobody waits for. qemu has no mq_notify, so the expectations come from
@@ -11,7 +15,7 @@ func TestQueueNotify(t *testing.T) {
 	blocked := g.words(g.data, 1<<(usr1-1))
 	g.must(g.main, 135, 0, blocked, 0, sigSetBytes) // SIG_BLOCK
 	name := g.str(g.data+64, "queue")
-	q := g.must(g.main, 180, name, openCreate|openReadWrite|openNonblock, 0o600, 0)
+	q := g.must(g.main, 180, name, vfs.OpenCreate|vfs.OpenReadWrite|openNonblock, 0o600, 0)
 	text := g.str(g.data+128, "x")
 	event := g.words(g.data+256, 77, usr1) // value; signal and SIGEV_SIGNAL
 	pending := g.data + 512

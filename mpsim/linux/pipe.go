@@ -1,6 +1,10 @@
 package linux
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"hindsight/mpsim/linux/vfs"
+)
 
 const (
 	pipeBytes  = 64 << 10
@@ -53,9 +57,9 @@ type pipeEnd struct {
 	writing bool
 }
 
-func (p *pipeEnd) stat() stat { return stat{mode: modeFIFO | 0o600, ino: p.ino, nlink: 1} }
+func (p *pipeEnd) Stat() vfs.Stat { return vfs.Stat{Mode: vfs.ModeFIFO | 0o600, Ino: p.ino, Nlink: 1} }
 
-func (p *pipeEnd) close() {
+func (p *pipeEnd) Close() {
 	if p.writing {
 		p.writers = false
 	} else {
@@ -167,13 +171,13 @@ func (c *call) pipe2() int64 {
 	if flags&^(openCloexec|openNonblock|0o40000) != 0 {
 		return -EINVAL
 	}
-	p := &pipe{k: c.Kernel, ino: c.vfs.inode(), readers: true, writers: true}
+	p := &pipe{k: c.Kernel, ino: c.vfs.Inode(), readers: true, writers: true}
 	mode := flags & openNonblock
 	r := c.files.add(&openFile{file: &pipeEnd{p, false}, path: "pipe:", flags: mode}, 0, flags&openCloexec != 0)
 	if r < 0 {
 		return r
 	}
-	w := c.files.add(&openFile{file: &pipeEnd{p, true}, path: "pipe:", flags: mode | openWriteOnly}, 0, flags&openCloexec != 0)
+	w := c.files.add(&openFile{file: &pipeEnd{p, true}, path: "pipe:", flags: mode | vfs.OpenWriteOnly}, 0, flags&openCloexec != 0)
 	if w < 0 {
 		c.files.close(int32(r))
 		return w
@@ -199,8 +203,8 @@ type eventFD struct {
 	writes    uint64
 }
 
-func (e *eventFD) stat() stat { return stat{mode: 0o600, ino: e.ino, nlink: 1} }
-func (e *eventFD) close()     {}
+func (e *eventFD) Stat() vfs.Stat { return vfs.Stat{Mode: 0o600, Ino: e.ino, Nlink: 1} }
+func (e *eventFD) Close()         {}
 
 func (e *eventFD) read(b []byte) (int, int64) {
 	if len(b) < 8 {
@@ -260,8 +264,8 @@ func (c *call) eventfd2() int64 {
 	if flags&^(openCloexec|openNonblock|1) != 0 {
 		return -EINVAL
 	}
-	e := &eventFD{k: c.Kernel, ino: c.vfs.inode(), count: uint64(uint32(c.arg[0])), semaphore: flags&1 != 0}
-	return c.files.add(&openFile{file: e, path: "anon_inode:[eventfd]", flags: flags&openNonblock | openReadWrite},
+	e := &eventFD{k: c.Kernel, ino: c.vfs.Inode(), count: uint64(uint32(c.arg[0])), semaphore: flags&1 != 0}
+	return c.files.add(&openFile{file: e, path: "anon_inode:[eventfd]", flags: flags&openNonblock | vfs.OpenReadWrite},
 		0, flags&openCloexec != 0)
 }
 

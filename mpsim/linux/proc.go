@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"hindsight/mpsim/linux/vfs"
 )
 
 // What /proc shows about the process and its tasks.
@@ -73,7 +75,7 @@ func (k *Kernel) procStat() string {
 const procTaskDir = "/proc/self/task/"
 
 // procTaskNode returns a file or directory under /proc/self/task, or nil if there is none.
-func (k *Kernel) procTaskNode(p string) *node {
+func (k *Kernel) procTaskNode(p string) *vfs.Node {
 	rest, ok := strings.CutPrefix(p, procTaskDir)
 	if !ok {
 		return nil
@@ -87,14 +89,12 @@ func (k *Kernel) procTaskNode(p string) *node {
 		if t.TID != tid {
 			continue
 		}
-		text := func(s string) *node {
-			return &node{open: func() file {
-				return &memFile{fixed([]byte(s)), stat{mode: modeRegular | 0o444, ino: inodeOf(p), nlink: 1}}
-			}}
+		text := func(s string) *vfs.Node {
+			return vfs.Generated(vfs.InodeOf(p), func() string { return s })
 		}
 		switch {
 		case !deeper:
-			return &node{ino: inodeOf(p), perm: 0o555, children: map[string]*node{}}
+			return vfs.Empty(vfs.InodeOf(p))
 		case name == "status":
 			return text(k.procStatus(t))
 		case name == "comm":
@@ -109,16 +109,46 @@ func (k *Kernel) procTaskNode(p string) *node {
 // procTasks is the directory of the tasks.
 type procTasks struct{ k *Kernel }
 
-func (d *procTasks) stat() stat {
-	return stat{mode: modeDir | 0o555, ino: inodeOf(procTaskDir), nlink: uint32(2 + len(d.k.tasks))}
+func (d *procTasks) Stat() vfs.Stat {
+	return vfs.Stat{Mode: vfs.ModeDir | 0o555, Ino: vfs.InodeOf(procTaskDir), Nlink: uint32(2 + len(d.k.tasks))}
 }
-func (d *procTasks) close() {}
+func (d *procTasks) Close() {}
 
-func (d *procTasks) entries() ([]dirEntry, int64) {
-	var list []dirEntry
+func (d *procTasks) Entries() ([]vfs.DirEntry, int64) {
+	var list []vfs.DirEntry
 	for _, t := range d.k.tasks {
 		id := strconv.Itoa(t.TID)
-		list = append(list, dirEntry{id, modeDir, inodeOf(procTaskDir + id)})
+		list = append(list, vfs.DirEntry{Name: id, Mode: vfs.ModeDir, Ino: vfs.InodeOf(procTaskDir + id)})
 	}
 	return list, 0
+}
+
+func (k *Kernel) procMaps() string {
+	var b strings.Builder
+	for m := range k.space.VMAs() {
+		mode := "p"
+		if m.Shared {
+			mode = "s"
+		}
+		line := fmt.Sprintf("%08x-%08x %s%s 00000000 00:00 0", m.Start, m.End, m.Prot, mode)
+		if m.Name != "" {
+			line = fmt.Sprintf("%-72s %s", line, m.Name)
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
+
+func (k *Kernel) procCPUInfo() string {
+	var b strings.Builder
+	for i := range k.cfg.CPUs {
+		fmt.Fprintf(&b, "processor\t: %d\nhart\t\t: %d\nisa\t\t: rv64imafdc\nmmu\t\t: sv39\n\n", i, i)
+	}
+	return b.String()
+}
+
+func (k *Kernel) procMeminfo() string {
+	total := k.space.MaxBytes()
+	free := total - min(total, k.space.Resident())
+	return fmt.Sprintf("MemTotal:       %8d kB\nMemFree:        %8d kB\nMemAvailable:   %8d kB\n", total>>10, free>>10, free>>10)
 }

@@ -1,6 +1,10 @@
 package linux
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"hindsight/mpsim/linux/vfs"
+)
 
 // buffer is a range of guest memory.
 type buffer struct{ addr, n uint64 }
@@ -161,7 +165,7 @@ func (c *call) readFile(fd int32, bufs []buffer, at int64) int64 {
 		return -EBADF
 	}
 	switch file := f.file.(type) {
-	case regular:
+	case vfs.Regular:
 		pos := &f.offset
 		if at >= 0 {
 			pos = &at
@@ -169,7 +173,7 @@ func (c *call) readFile(fd int32, bufs []buffer, at int64) int64 {
 			c.reads(f.cell)
 		}
 		return c.scatter(bufs, func(p []byte) (int, int64) {
-			n, e := file.readAt(p, *pos)
+			n, e := file.ReadAt(p, *pos)
 			c.moved(file, *pos, n, readAccess)
 			*pos += int64(n)
 			return n, e
@@ -215,17 +219,17 @@ func (c *call) writeFile(fd int32, bufs []buffer, at int64) int64 {
 		return -EBADF
 	}
 	switch file := f.file.(type) {
-	case regular:
+	case vfs.Regular:
 		pos := &f.offset
 		if at >= 0 {
 			pos = &at
 		} else if f.flags&openAppend != 0 {
-			f.offset = file.size()
+			f.offset = file.Size()
 		} else if f.cell != 0 {
 			c.reads(f.cell)
 		}
 		return c.gather(bufs, func(p []byte) (int, int64) {
-			n, e := file.writeAt(p, *pos)
+			n, e := file.WriteAt(p, *pos)
 			c.moved(file, *pos, n, writeAccess)
 			*pos += int64(n)
 			return n, e

@@ -1,6 +1,10 @@
 package linux
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"hindsight/mpsim/linux/vfs"
+)
 
 // Calls that copy bytes from one descriptor to another.
 
@@ -17,7 +21,7 @@ func (c *call) placeOf(fd int32, addr uint64) (place, int64) {
 	if e != 0 || addr == 0 {
 		return place{f: f}, e
 	}
-	if _, ok := f.file.(regular); !ok {
+	if _, ok := f.file.(vfs.Regular); !ok {
 		return place{}, -ESPIPE
 	}
 	at, fault := c.space.Uint64(addr)
@@ -90,8 +94,8 @@ func (k *Kernel) transferSome(out, in place, n uint64) (int, int64) {
 	var e int64
 	var have int
 	switch from := in.f.file.(type) {
-	case regular:
-		have, e = from.readAt(buf, *in.offset())
+	case vfs.Regular:
+		have, e = from.ReadAt(buf, *in.offset())
 	case peekable:
 		have, e = from.peek(buf)
 	default:
@@ -102,11 +106,11 @@ func (k *Kernel) transferSome(out, in place, n uint64) (int, int64) {
 	}
 	buf = buf[:have]
 	switch to := out.f.file.(type) {
-	case regular:
+	case vfs.Regular:
 		if out.at == nil && out.f.flags&openAppend != 0 {
-			out.f.offset = to.size()
+			out.f.offset = to.Size()
 		}
-		have, e = to.writeAt(buf, *out.offset())
+		have, e = to.WriteAt(buf, *out.offset())
 		k.moved(to, *out.offset(), have, writeAccess)
 		*out.offset() += int64(have)
 	case stream:
@@ -118,7 +122,7 @@ func (k *Kernel) transferSome(out, in place, n uint64) (int, int64) {
 		return 0, e
 	}
 	switch from := in.f.file.(type) {
-	case regular:
+	case vfs.Regular:
 		k.moved(from, *in.offset(), have, readAccess)
 		*in.offset() += int64(have)
 	case stream:
@@ -140,7 +144,7 @@ func (c *call) putOffset(addr uint64, p place) int64 {
 
 // between moves bytes from one descriptor to another. Either offset is at an address,
 // unless that is 0.
-func (c *call) between(fdIn int32, offIn uint64, fdOut int32, offOut, n uint64, all bool, flags uint32, check func(in, out file) int64) int64 {
+func (c *call) between(fdIn int32, offIn uint64, fdOut int32, offOut, n uint64, all bool, flags uint32, check func(in, out vfs.File) int64) int64 {
 	in, e := c.placeOf(fdIn, offIn)
 	if e != 0 {
 		return e
@@ -168,12 +172,12 @@ func (c *call) between(fdIn int32, offIn uint64, fdOut int32, offOut, n uint64, 
 	})
 }
 
-func isRegular(f file) bool { _, ok := f.(regular); return ok }
-func isPipe(f file) bool    { _, ok := f.(*pipeEnd); return ok }
+func isRegular(f vfs.File) bool { _, ok := f.(vfs.Regular); return ok }
+func isPipe(f vfs.File) bool    { _, ok := f.(*pipeEnd); return ok }
 
 // sendfile is sendfile(out, in, offset, count).
 func (c *call) sendfile() int64 {
-	return c.between(int32(c.arg[1]), c.arg[2], int32(c.arg[0]), 0, c.arg[3], true, 0, func(in, _ file) int64 {
+	return c.between(int32(c.arg[1]), c.arg[2], int32(c.arg[0]), 0, c.arg[3], true, 0, func(in, _ vfs.File) int64 {
 		if !isRegular(in) {
 			return -EINVAL
 		}
@@ -191,7 +195,7 @@ func (c *call) splice() int64 {
 	case c.arg[5]&nonblock != 0:
 		flags = openNonblock
 	}
-	return c.between(int32(c.arg[0]), c.arg[1], int32(c.arg[2]), c.arg[3], c.arg[4], false, flags, func(in, out file) int64 {
+	return c.between(int32(c.arg[0]), c.arg[1], int32(c.arg[2]), c.arg[3], c.arg[4], false, flags, func(in, out vfs.File) int64 {
 		if !isPipe(in) && !isPipe(out) {
 			return -EINVAL
 		}
@@ -204,7 +208,7 @@ func (c *call) copyFileRange() int64 {
 	if c.arg[5] != 0 {
 		return -EINVAL
 	}
-	return c.between(int32(c.arg[0]), c.arg[1], int32(c.arg[2]), c.arg[3], c.arg[4], true, 0, func(in, out file) int64 {
+	return c.between(int32(c.arg[0]), c.arg[1], int32(c.arg[2]), c.arg[3], c.arg[4], true, 0, func(in, out vfs.File) int64 {
 		if !isRegular(in) || !isRegular(out) {
 			return -EINVAL
 		}

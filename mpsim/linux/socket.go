@@ -1,6 +1,10 @@
 package linux
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"hindsight/mpsim/linux/vfs"
+)
 
 // Sockets inside the guest: pairs, and those of AF_UNIX, AF_INET and AF_INET6, which find
 // each other by address. The only host is the guest's own; nothing reaches the network of
@@ -8,8 +12,6 @@ import "encoding/binary"
 // which all senders write.
 
 const (
-	modeSocket = 0o140000
-
 	socketStream = 1
 	socketDgram  = 2
 	socketPacket = 5
@@ -55,7 +57,7 @@ type connection struct {
 }
 
 func (c *call) newSocket(family uint16, kind uint64) *socket {
-	s := &socket{k: c.Kernel, ino: c.vfs.inode(), family: family, kind: kind, packets: kind != socketStream}
+	s := &socket{k: c.Kernel, ino: c.vfs.Inode(), family: family, kind: kind, packets: kind != socketStream}
 	s.local.family, s.peer.family = family, family
 	if kind == socketDgram {
 		s.from = &pipeEnd{c.newPipe(), false}
@@ -64,22 +66,22 @@ func (c *call) newSocket(family uint16, kind uint64) *socket {
 }
 
 func (c *call) newPipe() *pipe {
-	return &pipe{k: c.Kernel, ino: c.vfs.inode(), readers: true, writers: true}
+	return &pipe{k: c.Kernel, ino: c.vfs.Inode(), readers: true, writers: true}
 }
 
-func (s *socket) stat() stat { return stat{mode: modeSocket | 0o777, ino: s.ino, nlink: 1} }
+func (s *socket) Stat() vfs.Stat { return vfs.Stat{Mode: vfs.ModeSocket | 0o777, Ino: s.ino, Nlink: 1} }
 
-func (s *socket) close() {
+func (s *socket) Close() {
 	s.k.network.leave(s)
 	for _, c := range s.waiting {
-		c.socket.close()
+		c.socket.Close()
 	}
 	s.waiting = nil
 	if s.from != nil {
-		s.from.close()
+		s.from.Close()
 	}
 	if s.to != nil && s.kind != socketDgram {
-		s.to.close()
+		s.to.Close()
 	}
 }
 
@@ -204,7 +206,7 @@ func (c *call) newSocketFD() int64 {
 
 // addSocket creates a descriptor for a socket.
 func (c *call) addSocket(s *socket, flags uint32) int64 {
-	return c.files.add(&openFile{file: s, path: "socket:", flags: flags&openNonblock | openReadWrite}, 0, flags&openCloexec != 0)
+	return c.files.add(&openFile{file: s, path: "socket:", flags: flags&openNonblock | vfs.OpenReadWrite}, 0, flags&openCloexec != 0)
 }
 
 // socketpair is socketpair(family, type, protocol, fds).
@@ -284,11 +286,11 @@ func (c *call) shutdown() int64 {
 	}
 	if c.arg[1] != 1 {
 		s.from.closes()
-		s.from.close()
+		s.from.Close()
 	}
 	if c.arg[1] != 0 && s.to != nil && s.kind != socketDgram {
 		s.to.closes()
-		s.to.close()
+		s.to.Close()
 	}
 	return 0
 }

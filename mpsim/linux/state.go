@@ -1,6 +1,10 @@
 package linux
 
-import "hindsight/mpsim/mem"
+import (
+	"hindsight/mpsim/mem"
+
+	"hindsight/mpsim/linux/vfs"
+)
 
 // What the kernel stores for the guest is treated as memory, too, at addresses that no
 // program uses: bytes in pipes and files, signal handlers, masks, limits. A call that
@@ -100,44 +104,44 @@ func (k *Kernel) content(ino uint64) uint64 {
 
 // moved records that n bytes of a file with offsets, starting at off, were read or written.
 // A write that makes the file longer also sets its size.
-func (k *Kernel) moved(f file, off int64, n int, acc mem.Access) {
+func (k *Kernel) moved(f vfs.File, off int64, n int, acc mem.Access) {
 	if n <= 0 || !k.space.Watched() {
 		return
 	}
-	st := f.stat()
-	k.space.Tell(k.content(st.ino)+uint64(off)&(1<<contentBits-1), uint64(n), acc)
-	if end := off + int64(n); acc&mem.Write != 0 && end == st.size && end > k.ends[st.ino] {
+	st := f.Stat()
+	k.space.Tell(k.content(st.Ino)+uint64(off)&(1<<contentBits-1), uint64(n), acc)
+	if end := off + int64(n); acc&mem.Write != 0 && end == st.Size && end > k.ends[st.Ino] {
 		k.sized(st)
 	}
 }
 
 // sized records that the current call set the size of a file.
-func (k *Kernel) sized(st stat) {
+func (k *Kernel) sized(st vfs.Stat) {
 	if k.ends == nil {
 		k.ends = map[uint64]int64{}
 	}
-	k.ends[st.ino] = st.size
-	k.writes(k.content(st.ino) + sizeCell)
+	k.ends[st.Ino] = st.Size
+	k.writes(k.content(st.Ino) + sizeCell)
 }
 
 // cut records that the current call has set the size of a file, which was old. Nobody
 // wrote what the file contains after the smaller of the two.
-func (k *Kernel) cut(f file, old int64) {
+func (k *Kernel) cut(f vfs.File, old int64) {
 	if !k.space.Watched() {
 		return
 	}
-	st := f.stat()
-	if old > st.size {
-		k.space.Tell(k.content(st.ino)+uint64(st.size), uint64(old-st.size), 0)
+	st := f.Stat()
+	if old > st.Size {
+		k.space.Tell(k.content(st.Ino)+uint64(st.Size), uint64(old-st.Size), 0)
 	}
 	k.sized(st)
 }
 
 // attributes records that the current call reads the size and the mode of a file.
-func (k *Kernel) attributes(st stat) {
+func (k *Kernel) attributes(st vfs.Stat) {
 	if k.space.Watched() {
-		k.reads(k.content(st.ino) + sizeCell)
-		k.reads(k.content(st.ino) + modeCell)
+		k.reads(k.content(st.Ino) + sizeCell)
+		k.reads(k.content(st.Ino) + modeCell)
 	}
 }
 
@@ -167,7 +171,7 @@ func (k *Kernel) passed(s stream, at, size uint64, n int, acc mem.Access) {
 	if n <= 0 || size == 0 || !k.space.Watched() {
 		return
 	}
-	base := k.content(s.stat().ino)
+	base := k.content(s.Stat().Ino)
 	first := min(uint64(n), size-at)
 	k.space.Tell(base+at, first, acc)
 	if rest := uint64(n) - first; rest > 0 {

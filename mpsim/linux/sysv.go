@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"hindsight/mpsim/linux/vfs"
 	"hindsight/mpsim/mem"
 )
 
@@ -341,7 +342,7 @@ func (k *Kernel) operate(s *semaphores, ops []operation) (waits int, e int64) {
 type segment struct {
 	ipcPerm
 	bytes    uint64
-	data     *memData
+	data     *vfs.Data
 	attached int
 	removed  bool
 }
@@ -365,8 +366,8 @@ func (c *call) shmget() int64 {
 		if size == 0 {
 			return nil, -EINVAL
 		}
-		d := &memData{quota: &c.vfs.quota, space: c.space, links: 1}
-		if size > maxFileBytes || d.resize(int64(mem.Pages(size))) != 0 {
+		d := c.vfs.NewData()
+		if size > vfs.MaxFileBytes || d.Resize(int64(mem.Pages(size))) != 0 {
 			return nil, -ENOSPC
 		}
 		return &segment{ipcPerm: p, bytes: size, data: d}, 0
@@ -406,7 +407,7 @@ func (c *call) shmat() int64 {
 		}
 		return mapError(err)
 	}
-	pages := s.data.pages(0, int64(length))
+	pages := s.data.Pages(0, int64(length))
 	if pages == nil || c.space.Share(addr, pages) != nil {
 		_ = c.space.Unmap(addr, length)
 		return -ENOMEM
@@ -438,7 +439,7 @@ func (c *call) shmdt() int64 {
 func (c *call) dropSegment(s *segment) {
 	if s.removed && s.attached == 0 {
 		c.ipc.segments.remove(s.id)
-		s.data.release()
+		s.data.Release()
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"hindsight/cdr"
 	"hindsight/mpsim/image"
-	"hindsight/mpsim/linux"
+	"hindsight/mpsim/linux/vfs"
 	"hindsight/mpsim/toolchain"
 )
 
@@ -15,7 +15,7 @@ import (
 // directory.
 type Files struct {
 	Under   []string // directories whose files show where the root directory has none
-	Objects map[string]linux.Object
+	Objects map[string]vfs.Object
 }
 
 // FilesFor finds what a program needs: its dynamic linker and libraries, which come from
@@ -47,9 +47,9 @@ func filesAgain(t *cdr.Trace, img *image.Space) (Files, error) {
 	if err != nil {
 		return Files{}, err
 	}
-	files := Files{Objects: map[string]linux.Object{}}
+	files := Files{Objects: map[string]vfs.Object{}}
 	for _, o := range objects {
-		files.Objects[o.Path] = linux.Object{Data: o.Data}
+		files.Objects[o.Path] = vfs.Object{Data: o.Data}
 	}
 	if dir, err := toolchain.Sysroot(img.Main.Interp); err == nil {
 		files.Under = []string{dir}
@@ -59,20 +59,20 @@ func filesAgain(t *cdr.Trace, img *image.Space) (Files, error) {
 
 // beside returns the shared objects in the directory of a program. The program sees them in
 // that directory.
-func beside(program string) map[string]linux.Object {
+func beside(program string) map[string]vfs.Object {
 	dir := filepath.Dir(program)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil
 	}
-	found := map[string]linux.Object{}
+	found := map[string]vfs.Object{}
 	for _, e := range entries {
 		file := filepath.Join(dir, e.Name())
 		if !strings.HasSuffix(e.Name(), ".so") && !strings.Contains(e.Name(), ".so.") {
 			continue
 		}
 		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
-			found["/"+e.Name()] = linux.Object{File: file}
+			found["/"+e.Name()] = vfs.Object{File: file}
 		}
 	}
 	return found

@@ -1,4 +1,4 @@
-package linux
+package vfs
 
 import (
 	"errors"
@@ -56,63 +56,63 @@ func rel(path string) string {
 	return "."
 }
 
-// inodeOf returns an inode number that depends only on the name of the file.
-func inodeOf(path string) uint64 {
+// InodeOf returns an inode number that depends only on the name of the file.
+func InodeOf(path string) uint64 {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, path)
 	return h.Sum64()>>16 | 1<<40
 }
 
 // hostStat returns the type, size and executability of a host file.
-func (h *hostRoot) hostStat(path string, info fs.FileInfo) (stat, int64) {
-	st := stat{ino: inodeOf(path), nlink: 1}
+func (h *hostRoot) hostStat(path string, info fs.FileInfo) (Stat, int64) {
+	st := Stat{Ino: InodeOf(path), Nlink: 1}
 	switch m := info.Mode(); {
 	case m.IsDir():
-		st.mode, st.size, st.nlink = modeDir|0o755, 4096, 2
+		st.Mode, st.Size, st.Nlink = ModeDir|0o755, 4096, 2
 	case m.IsRegular():
-		st.mode, st.size = modeRegular|0o644|uint32(m.Perm()&0o111), info.Size()
+		st.Mode, st.Size = ModeRegular|0o644|uint32(m.Perm()&0o111), info.Size()
 	case m&fs.ModeSymlink != 0:
-		st.mode, st.size = modeLink|0o777, info.Size()
+		st.Mode, st.Size = ModeLink|0o777, info.Size()
 	default:
 		// Devices, sockets and pipes of the host cannot be used.
-		st.mode = modeRegular
+		st.Mode = ModeRegular
 	}
-	st.mode &^= 0o222
+	st.Mode &^= 0o222
 	return st, 0
 }
 
-func (h *hostRoot) stat(path string, follow bool) (stat, int64) {
+func (h *hostRoot) Stat(path string, follow bool) (Stat, int64) {
 	look := h.root.Stat
 	if !follow {
 		look = h.root.Lstat
 	}
 	info, err := look(rel(path))
 	if err != nil {
-		return stat{}, hostError(err)
+		return Stat{}, hostError(err)
 	}
 	return h.hostStat(path, info)
 }
 
-// open opens a regular file or a directory for reading.
-func (h *hostRoot) open(path string, flags uint32) (file, int64) {
+// Open opens a regular file or a directory for reading.
+func (h *hostRoot) open(path string, flags uint32) (File, int64) {
 	name := rel(path)
 	info, err := h.root.Stat(name)
 	switch {
-	case err == nil && flags&(openCreate|openExcl) == openCreate|openExcl:
+	case err == nil && flags&(OpenCreate|OpenExcl) == OpenCreate|OpenExcl:
 		return nil, -EEXIST
 	case err == nil && info.IsDir():
-		if flags&openAccess != 0 {
+		if flags&OpenAccess != 0 {
 			return nil, -EISDIR
 		}
 		return &hostDir{host: h, path: path}, 0
 	case err == nil && !info.Mode().IsRegular():
 		return nil, -EACCES
-	case err == nil && flags&openDirectory != 0:
+	case err == nil && flags&OpenDirectory != 0:
 		return nil, -ENOTDIR
-	case err != nil && (!errors.Is(err, fs.ErrNotExist) || flags&openCreate == 0):
+	case err != nil && (!errors.Is(err, fs.ErrNotExist) || flags&OpenCreate == 0):
 		return nil, hostError(err)
 	}
-	if flags&openAccess != 0 || flags&openTrunc != 0 || flags&openCreate != 0 && err != nil {
+	if flags&OpenAccess != 0 || flags&OpenTrunc != 0 || flags&OpenCreate != 0 && err != nil {
 		return nil, -EROFS
 	}
 	f, err := h.root.Open(name)
@@ -129,7 +129,7 @@ type hostFile struct {
 	path string
 }
 
-func (f *hostFile) close() { _ = f.f.Close() }
+func (f *hostFile) Close() { _ = f.f.Close() }
 
 // again opens the file again if the error says that it is closed: a machine that returns to
 // a checkpoint may find files open that it has closed since.
@@ -144,21 +144,21 @@ func (f *hostFile) again(err error) bool {
 	return err == nil
 }
 
-func (f *hostFile) stat() stat {
+func (f *hostFile) Stat() Stat {
 	info, err := f.f.Stat()
 	if f.again(err) {
 		info, err = f.f.Stat()
 	}
 	if err != nil {
-		return stat{mode: modeRegular, nlink: 1}
+		return Stat{Mode: ModeRegular, Nlink: 1}
 	}
 	st, _ := f.host.hostStat(f.path, info)
 	return st
 }
 
-func (f *hostFile) size() int64 { return f.stat().size }
+func (f *hostFile) Size() int64 { return f.Stat().Size }
 
-func (f *hostFile) readAt(p []byte, off int64) (int, int64) {
+func (f *hostFile) ReadAt(p []byte, off int64) (int, int64) {
 	if off < 0 {
 		return 0, -EINVAL
 	}
@@ -173,30 +173,30 @@ func (f *hostFile) readAt(p []byte, off int64) (int, int64) {
 }
 
 // It is never open for writing.
-func (f *hostFile) writeAt([]byte, int64) (int, int64) { return 0, -EBADF }
-func (f *hostFile) truncate(int64) int64               { return -EINVAL }
+func (f *hostFile) WriteAt([]byte, int64) (int, int64) { return 0, -EBADF }
+func (f *hostFile) Truncate(int64) int64               { return -EINVAL }
 
 // hostDir is an open directory of the host.
 type hostDir struct {
 	host *hostRoot
 	path string
-	more func() []dirEntry // returns the names that all directories of the host have at that path
+	more func() []DirEntry // returns the names that all directories of the host have at that path
 }
 
-func (d *hostDir) close() {}
+func (d *hostDir) Close() {}
 
-func (d *hostDir) stat() stat {
-	st, e := d.host.stat(d.path, true)
+func (d *hostDir) Stat() Stat {
+	st, e := d.host.Stat(d.path, true)
 	if e != 0 {
-		return stat{mode: modeDir | 0o755, nlink: 2}
+		return Stat{Mode: ModeDir | 0o755, Nlink: 2}
 	}
 	return st
 }
 
-func (d *hostDir) entries() ([]dirEntry, int64) { return inOrder(d.more()), 0 }
+func (d *hostDir) Entries() ([]DirEntry, int64) { return inOrder(d.more()), 0 }
 
 // list returns the names in a directory, or none if it does not exist.
-func (h *hostRoot) list(path string) []dirEntry {
+func (h *hostRoot) list(path string) []DirEntry {
 	f, err := h.root.Open(rel(path))
 	if err != nil {
 		return nil
@@ -206,16 +206,16 @@ func (h *hostRoot) list(path string) []dirEntry {
 	if err != nil {
 		return nil
 	}
-	out := make([]dirEntry, 0, len(list))
+	out := make([]DirEntry, 0, len(list))
 	for _, e := range list {
-		var mode uint32 = modeRegular
+		var mode uint32 = ModeRegular
 		switch {
 		case e.IsDir():
-			mode = modeDir
+			mode = ModeDir
 		case e.Type()&fs.ModeSymlink != 0:
-			mode = modeLink
+			mode = ModeLink
 		}
-		out = append(out, dirEntry{e.Name(), mode, inodeOf(strings.TrimRight(path, "/") + "/" + e.Name())})
+		out = append(out, DirEntry{e.Name(), mode, InodeOf(strings.TrimRight(path, "/") + "/" + e.Name())})
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package linux
+package vfs
 
 import (
 	"errors"
@@ -14,8 +14,8 @@ import (
 // names. Written.Save saves it. A host file is copied when it is first opened for writing.
 
 // hostNames returns the names that the host has in a directory that is also in memory.
-func (v *vfs) hostNames(p string, dir *node) []dirEntry {
-	var list []dirEntry
+func (v *FS) hostNames(p string, dir *Node) []DirEntry {
+	var list []DirEntry
 	for i := len(v.under) - 1; i >= 0; i-- {
 		list = append(list, v.under[i].list(p)...)
 	}
@@ -24,7 +24,7 @@ func (v *vfs) hostNames(p string, dir *node) []dirEntry {
 	}
 	kept := list[:0]
 	for _, e := range list {
-		if !dir.gone[e.name] {
+		if !dir.gone[e.Name] {
 			kept = append(kept, e)
 		}
 	}
@@ -33,7 +33,7 @@ func (v *vfs) hostNames(p string, dir *node) []dirEntry {
 
 // up creates a directory in memory that also shows the names of the host's directory. The
 // path must be a directory that is not covered.
-func (v *vfs) up(p string) (*node, int64) {
+func (v *FS) up(p string) (*Node, int64) {
 	n := v.tree
 	for part := range strings.SplitSeq(strings.Trim(p, "/"), "/") {
 		if part == "" {
@@ -54,8 +54,8 @@ func (v *vfs) up(p string) (*node, int64) {
 }
 
 // raise copies a host file into memory.
-func (v *vfs) raise(p string) (*node, int64) {
-	st, e := v.stat(p, true)
+func (v *FS) raise(p string) (*Node, int64) {
+	st, e := v.Stat(p, true)
 	if e != 0 {
 		return nil, e
 	}
@@ -63,24 +63,24 @@ func (v *vfs) raise(p string) (*node, int64) {
 	if e != 0 {
 		return nil, e
 	}
-	defer from.close()
-	content, ok := from.(regular)
+	defer from.Close()
+	content, ok := from.(Regular)
 	if !ok {
 		return nil, -EISDIR
 	}
-	to, e := v.create(p, st.mode&0o777|0o200)
+	to, e := v.create(p, st.Mode&0o777|0o200)
 	if e != 0 {
 		return nil, e
 	}
-	defer to.close()
-	into, buf := to.(regular), make([]byte, ioChunk)
+	defer to.Close()
+	into, buf := to.(Regular), make([]byte, chunkBytes)
 	for off := int64(0); ; {
-		n, e := content.readAt(buf, off)
+		n, e := content.ReadAt(buf, off)
 		if e == 0 && n > 0 {
-			_, e = into.writeAt(buf[:n], off)
+			_, e = into.WriteAt(buf[:n], off)
 		}
 		if e != 0 {
-			v.remove(p, false)
+			v.Remove(p, false)
 			return nil, e
 		}
 		off += int64(n)
@@ -92,31 +92,31 @@ func (v *vfs) raise(p string) (*node, int64) {
 }
 
 // openScratch opens a path that only the host can have, if everything may be written.
-func (v *vfs) openScratch(p string, flags, perm uint32) (file, int64) {
-	st, e := v.stat(p, true)
+func (v *FS) openScratch(p string, flags, perm uint32) (File, int64) {
+	st, e := v.Stat(p, true)
 	switch {
-	case e == -ENOENT && flags&openCreate != 0:
+	case e == -ENOENT && flags&OpenCreate != 0:
 		return v.create(p, perm)
 	case e != 0:
 		return nil, e
-	case flags&(openCreate|openExcl) == openCreate|openExcl:
+	case flags&(OpenCreate|OpenExcl) == OpenCreate|OpenExcl:
 		return nil, -EEXIST
-	case st.mode&modeType == modeRegular && (flags&openAccess != 0 || flags&openTrunc != 0):
+	case st.Mode&ModeType == ModeRegular && (flags&OpenAccess != 0 || flags&OpenTrunc != 0):
 		n, e := v.raise(p)
 		if e != 0 {
 			return nil, e
 		}
 		return v.openNode(n, p, flags)
-	case st.mode&modeType == modeDir && flags&(openAccess|openCreate) != 0:
+	case st.Mode&ModeType == ModeDir && flags&(OpenAccess|OpenCreate) != 0:
 		return nil, -EISDIR
 	}
 	return v.openHost(p, flags)
 }
 
 // removeHost hides a name that only the host has from this guest.
-func (v *vfs) removeHost(p string, dir bool) int64 {
-	st, e := v.stat(p, false)
-	isDir := st.mode&modeType == modeDir
+func (v *FS) removeHost(p string, dir bool) int64 {
+	st, e := v.Stat(p, false)
+	isDir := st.Mode&ModeType == ModeDir
 	switch {
 	case e != 0:
 		return e
@@ -124,7 +124,7 @@ func (v *vfs) removeHost(p string, dir bool) int64 {
 		return -ENOTDIR
 	case !dir && isDir:
 		return -EISDIR
-	case isDir && len(v.hostNames(p, &node{})) > 0:
+	case isDir && len(v.hostNames(p, &Node{})) > 0:
 		return -ENOTEMPTY
 	}
 	parent, name, e := v.parentOf(p)
@@ -136,12 +136,12 @@ func (v *vfs) removeHost(p string, dir bool) int64 {
 }
 
 // bringUp copies both names of a rename into memory, if only the host has them.
-func (v *vfs) bringUp(from, to string) int64 {
+func (v *FS) bringUp(from, to string) int64 {
 	if n, covered := v.inMemory(from); n == nil && !covered {
-		switch st, e := v.stat(from, false); {
+		switch st, e := v.Stat(from, false); {
 		case e != 0:
 			return e
-		case st.mode&modeType != modeRegular:
+		case st.Mode&ModeType != ModeRegular:
 			return -EXDEV
 		}
 		if _, e := v.raise(from); e != 0 {
@@ -149,7 +149,7 @@ func (v *vfs) bringUp(from, to string) int64 {
 		}
 	}
 	if n, covered := v.inMemory(to); n == nil && !covered {
-		if st, e := v.stat(to, false); e == 0 && st.mode&modeType == modeDir {
+		if st, e := v.Stat(to, false); e == 0 && st.Mode&ModeType == ModeDir {
 			_, e := v.up(to)
 			return e
 		}
@@ -158,15 +158,15 @@ func (v *vfs) bringUp(from, to string) int64 {
 }
 
 // empty reports whether a directory in memory has no names, including those of the host.
-func (v *vfs) empty(n *node, p string) bool {
+func (v *FS) empty(n *Node, p string) bool {
 	return len(n.children) == 0 && (!n.merged || len(v.hostNames(p, n)) == 0)
 }
 
 // Written is what a guest wrote to files. It remains valid after the guest has ended.
-type Written struct{ v *vfs }
+type Written struct{ v *FS }
 
 // Written returns what the guest wrote to files.
-func (k *Kernel) Written() Written { return Written{k.vfs} }
+func (v *FS) Written() Written { return Written{v} }
 
 // Save writes the present content of the files that the guest wrote below dir, which it
 // creates if necessary. With temporary, this includes files in temporary directories (/tmp,
@@ -184,7 +184,7 @@ func (w Written) Save(dir string, temporary bool) error {
 }
 
 // save writes the content of a directory.
-func (v *vfs) save(root *os.Root, p string, dir *node, temporary bool) error {
+func (v *FS) save(root *os.Root, p string, dir *Node, temporary bool) error {
 	for name := range dir.gone {
 		if dir.children[name] != nil {
 			continue
@@ -213,7 +213,7 @@ func (v *vfs) save(root *os.Root, p string, dir *node, temporary bool) error {
 }
 
 // saveDir writes a directory, if the guest created it or wrote to it.
-func (v *vfs) saveDir(root *os.Root, at string, n *node, temporary bool) error {
+func (v *FS) saveDir(root *os.Root, at string, n *Node, temporary bool) error {
 	made := n.writable && !n.merged && at != "/tmp" && at != "/dev/shm"
 	if made || n.merged && len(n.children) > 0 {
 		if err := root.MkdirAll(rel(at), 0o755); err != nil {
@@ -225,7 +225,7 @@ func (v *vfs) saveDir(root *os.Root, at string, n *node, temporary bool) error {
 
 // save writes a file. If it cannot be written completely, an existing file of that name is
 // lost.
-func (d *memData) save(root *os.Root, at string, perm uint32) error {
+func (d *Data) save(root *os.Root, at string, perm uint32) error {
 	if err := root.MkdirAll(filepath.Dir(rel(at)), 0o755); err != nil {
 		return err
 	}

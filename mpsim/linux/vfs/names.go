@@ -1,12 +1,12 @@
-package linux
+package vfs
 
 import (
 	"path"
 	"strings"
 )
 
-// remove deletes a file, or an empty directory.
-func (v *vfs) remove(p string, dir bool) int64 {
+// Remove deletes a file, or an empty directory.
+func (v *FS) Remove(p string, dir bool) int64 {
 	n, covered := v.inMemory(p)
 	switch {
 	case n == nil && !covered && v.scratch:
@@ -33,9 +33,9 @@ func (v *vfs) remove(p string, dir bool) int64 {
 }
 
 // drop removes a name from a directory of /tmp.
-func (v *vfs) drop(dir *node, name string) {
+func (v *FS) drop(dir *Node, name string) {
 	if d := dir.children[name].data; d != nil {
-		d.release()
+		d.Release()
 	}
 	v.forget(dir, name)
 	v.nodes--
@@ -43,7 +43,7 @@ func (v *vfs) drop(dir *node, name string) {
 }
 
 // forget removes a name from a directory. The working directory may be below it.
-func (v *vfs) forget(dir *node, name string) {
+func (v *FS) forget(dir *Node, name string) {
 	delete(dir.children, name)
 	if dir.merged {
 		if dir.gone == nil {
@@ -58,7 +58,7 @@ func (v *vfs) forget(dir *node, name string) {
 const nodeBytes = 1 << 10
 
 // room counts one more file. It reports false if there is no room for it.
-func (v *vfs) room() bool {
+func (v *FS) room() bool {
 	if v.nodes >= maxNodes || !v.space.Hold(nodeBytes) {
 		return false
 	}
@@ -66,10 +66,11 @@ func (v *vfs) room() bool {
 	return true
 }
 
-func (v *vfs) mkdir(p string, perm uint32) int64 {
+// Mkdir creates a directory.
+func (v *FS) Mkdir(p string, perm uint32) int64 {
 	n, covered := v.inMemory(p)
 	if n == nil && !covered && (v.host != nil || v.scratch) {
-		switch _, e := v.stat(p, false); {
+		switch _, e := v.Stat(p, false); {
 		case e == 0:
 			return -EEXIST
 		case !v.scratch:
@@ -92,8 +93,8 @@ func (v *vfs) mkdir(p string, perm uint32) int64 {
 	return 0
 }
 
-// rename moves a file. It stays in /tmp or in the host's directory.
-func (v *vfs) rename(from, to string) int64 {
+// Rename moves a file. It stays in /tmp or in the host's directory.
+func (v *FS) Rename(from, to string) int64 {
 	if v.scratch {
 		if e := v.bringUp(from, to); e != 0 {
 			return e
@@ -137,8 +138,8 @@ func (v *vfs) rename(from, to string) int64 {
 	return 0
 }
 
-// makeSocket creates the file that represents the address of a socket.
-func (v *vfs) makeSocket(p string) int64 {
+// MakeSocket creates the file that represents the address of a socket.
+func (v *FS) MakeSocket(p string) int64 {
 	dir, name, e := v.parentOf(p)
 	if e != 0 {
 		return e
@@ -146,13 +147,47 @@ func (v *vfs) makeSocket(p string) int64 {
 	if !v.room() {
 		return -ENOSPC
 	}
-	ino := v.inode()
-	dir.children[name] = &node{ino: ino, perm: 0o755, writable: true, open: func() file { return socketFile(ino) }}
+	ino := v.Inode()
+	dir.children[name] = &Node{ino: ino, perm: 0o755, writable: true, open: func() File { return socketFile(ino) }}
 	return 0
 }
 
 // socketFile is the file of a socket's address. It cannot be opened.
 type socketFile uint64
 
-func (f socketFile) stat() stat { return stat{mode: modeSocket | 0o755, ino: uint64(f), nlink: 1} }
-func (f socketFile) close()     {}
+func (f socketFile) Stat() Stat { return Stat{Mode: ModeSocket | 0o755, Ino: uint64(f), Nlink: 1} }
+func (f socketFile) Close()     {}
+
+// Link gives a file in memory another name.
+func (v *FS) Link(from, to string) int64 {
+	if v.scratch {
+		if e := v.bringUp(from, to); e != 0 {
+			return e
+		}
+		if _, e := v.Stat(to, false); e == 0 {
+			return -EEXIST
+		}
+	}
+	n, covered := v.inMemory(from)
+	old, coveredTo := v.inMemory(to)
+	switch {
+	case n == nil && (covered || v.hostOf(from) == nil):
+		return -ENOENT
+	case old != nil:
+		return -EEXIST
+	case n == nil || !coveredTo && !v.scratch:
+		return -EPERM
+	case n.data == nil || !n.writable:
+		return -EPERM
+	}
+	dir, _, e := v.parentOf(to)
+	if e != 0 {
+		return e
+	}
+	if !v.room() {
+		return -ENOSPC
+	}
+	n.data.links++
+	dir.children[path.Base(to)] = n
+	return 0
+}

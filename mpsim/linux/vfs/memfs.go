@@ -1,4 +1,4 @@
-package linux
+package vfs
 
 import (
 	"maps"
@@ -8,39 +8,39 @@ import (
 	"hindsight/mpsim/mem"
 )
 
-// node is a file or directory of the part of the file system that exists only in memory:
+// Node is a file or directory of the part of the file system that exists only in memory:
 // /dev, /proc, /sys and the run's own /tmp.
-type node struct {
+type Node struct {
 	ino      uint64
 	perm     uint32
-	children map[string]*node // of a directory; otherwise nil
+	children map[string]*Node // of a directory; otherwise nil
 	merged   bool             // of a directory: it also has the host's names, except those in gone
 	gone     map[string]bool
 	writable bool        // in /tmp, or everywhere in a scratch layer
-	data     *memData    // of a regular file
-	open     func() file // of a file that is created at each open
+	data     *Data       // of a regular file
+	open     func() File // of a file that is created at each open
 	link     string      // of a symbolic link
 }
 
-func (n *node) isDir() bool { return n.children != nil }
+func (n *Node) isDir() bool { return n.children != nil }
 
-func (n *node) stat() stat {
+func (n *Node) Stat() Stat {
 	switch {
 	case n.isDir():
-		return stat{mode: modeDir | n.perm, ino: n.ino, nlink: 2, size: 4096}
+		return Stat{Mode: ModeDir | n.perm, Ino: n.ino, Nlink: 2, Size: 4096}
 	case n.link != "":
-		return stat{mode: modeLink | 0o777, ino: n.ino, nlink: 1, size: int64(len(n.link))}
+		return Stat{Mode: ModeLink | 0o777, Ino: n.ino, Nlink: 1, Size: int64(len(n.link))}
 	case n.open != nil:
 		f := n.open()
-		defer f.close()
-		return f.stat()
+		defer f.Close()
+		return f.Stat()
 	}
-	return stat{mode: modeRegular | n.perm, ino: n.ino, nlink: 1, size: n.data.length}
+	return Stat{Mode: ModeRegular | n.perm, Ino: n.ino, Nlink: 1, Size: n.data.length}
 }
 
-// memData is the content of a file in memory. It exists as long as the file has a name or
+// Data is the content of a file in memory. It exists as long as the file has a name or
 // is open. It is stored in chunks, so that a growing file leaves no garbage.
-type memData struct {
+type Data struct {
 	chunks [][]byte // all of chunkBytes except the first, which may be shorter
 	length int64
 	quota  *int64     // bytes that may still be used; nil for a read-only file
@@ -54,8 +54,8 @@ const (
 )
 
 // fixed returns read-only content.
-func fixed(content []byte) *memData {
-	d := &memData{length: int64(len(content)), links: 1}
+func fixed(content []byte) *Data {
+	d := &Data{length: int64(len(content)), links: 1}
 	for at := 0; at < len(content); at += chunkBytes {
 		d.chunks = append(d.chunks, content[at:min(at+chunkBytes, len(content))])
 	}
@@ -64,9 +64,10 @@ func fixed(content []byte) *memData {
 
 // Constant reports whether the content never changes, because it is read-only. It
 // implements rewind.Constant.
-func (d *memData) Constant() bool { return d.quota == nil }
+func (d *Data) Constant() bool { return d.quota == nil }
 
-func (d *memData) release() {
+// Release drops a reference to the content.
+func (d *Data) Release() {
 	d.links--
 	if d.links == 0 && d.quota != nil {
 		d.length = 0
@@ -75,7 +76,7 @@ func (d *memData) release() {
 }
 
 // allocated returns the number of bytes in the chunks.
-func (d *memData) allocated() int64 {
+func (d *Data) allocated() int64 {
 	if len(d.chunks) == 0 {
 		return 0
 	}
@@ -83,7 +84,7 @@ func (d *memData) allocated() int64 {
 }
 
 // trim releases the chunks after the end.
-func (d *memData) trim() {
+func (d *Data) trim() {
 	before := d.allocated()
 	need := int((d.length + chunkBytes - 1) / chunkBytes)
 	clear(d.chunks[need:])
@@ -96,8 +97,8 @@ func (d *memData) trim() {
 	}
 }
 
-// resize sets the length of the content to n bytes.
-func (d *memData) resize(n int64) int64 {
+// Resize sets the length of the content to n bytes.
+func (d *Data) Resize(n int64) int64 {
 	if d.quota == nil {
 		return -EPERM
 	}
@@ -133,9 +134,9 @@ func (d *memData) resize(n int64) int64 {
 	return 0
 }
 
-// pages returns the pages of up to n bytes of the content from off, for a mapping that
+// Pages returns the pages of up to n bytes of the content from off, for a mapping that
 // shares them. The last mapping releases chunks with shared pages.
-func (d *memData) pages(off, n int64) []*mem.Page {
+func (d *Data) Pages(off, n int64) []*mem.Page {
 	if len(d.chunks) > 0 && len(d.chunks[0]) < chunkBytes { // it must not be replaced when the file grows
 		whole := make([]byte, chunkBytes)
 		copy(whole, d.chunks[0])
@@ -154,28 +155,27 @@ func (d *memData) pages(off, n int64) []*mem.Page {
 }
 
 // move copies between p and the content from off, which must exist.
-func (d *memData) move(p []byte, off int64, copy func(p, content []byte) int) {
+func (d *Data) move(p []byte, off int64, copy func(p, content []byte) int) {
 	for len(p) > 0 {
 		n := copy(p, d.chunks[off/chunkBytes][off%chunkBytes:])
 		p, off = p[n:], off+int64(n)
 	}
 }
 
-// memFile is an open file in memory.
-type memFile struct {
-	*memData
-	st stat
+// MemFile is an open file in memory.
+type MemFile struct {
+	*Data
+	st Stat
 }
 
-func (f *memFile) stat() stat {
-	f.st.size = f.length
+func (f *MemFile) Stat() Stat {
+	f.st.Size = f.length
 	return f.st
 }
-func (f *memFile) close()      { f.release() }
-func (f *memFile) size() int64 { return f.length }
+func (f *MemFile) Close()      { f.Release() }
+func (f *MemFile) Size() int64 { return f.length }
 
-//nolint:unparam // the interface file has it
-func (f *memFile) readAt(p []byte, off int64) (int, int64) {
+func (f *MemFile) ReadAt(p []byte, off int64) (int, int64) {
 	if off < 0 || off >= f.length {
 		return 0, 0
 	}
@@ -184,12 +184,12 @@ func (f *memFile) readAt(p []byte, off int64) (int, int64) {
 	return len(p), 0
 }
 
-func (f *memFile) writeAt(p []byte, off int64) (int, int64) {
-	if off < 0 || off > maxFileBytes-int64(len(p)) {
+func (f *MemFile) WriteAt(p []byte, off int64) (int, int64) {
+	if off < 0 || off > MaxFileBytes-int64(len(p)) {
 		return 0, -EFBIG
 	}
 	if end := off + int64(len(p)); end > f.length {
-		if e := f.resize(end); e != 0 {
+		if e := f.Resize(end); e != 0 {
 			return 0, e
 		}
 	}
@@ -197,45 +197,45 @@ func (f *memFile) writeAt(p []byte, off int64) (int, int64) {
 	return len(p), 0
 }
 
-func (f *memFile) truncate(n int64) int64 {
-	if n > maxFileBytes {
+func (f *MemFile) Truncate(n int64) int64 {
+	if n > MaxFileBytes {
 		return -EFBIG
 	}
-	return f.resize(n)
+	return f.Resize(n)
 }
 
-// maxFileBytes bounds the offsets of files.
-const maxFileBytes = 1 << 46
+// MaxFileBytes bounds the offsets of files.
+const MaxFileBytes = 1 << 46
 
 // memDir is an open directory of the file system in memory.
 type memDir struct {
-	node *node
+	Node *Node
 	// more returns names that exist elsewhere under the same path.
-	more func() []dirEntry
+	more func() []DirEntry
 }
 
-func (d *memDir) stat() stat { return d.node.stat() }
-func (d *memDir) close()     {}
+func (d *memDir) Stat() Stat { return d.Node.Stat() }
+func (d *memDir) Close()     {}
 
-func (d *memDir) entries() ([]dirEntry, int64) {
-	var list []dirEntry
+func (d *memDir) Entries() ([]DirEntry, int64) {
+	var list []DirEntry
 	if d.more != nil {
 		list = d.more()
 	}
-	for name, n := range d.node.children {
-		st := n.stat()
-		list = append(list, dirEntry{name, st.mode, st.ino})
+	for name, n := range d.Node.children {
+		st := n.Stat()
+		list = append(list, DirEntry{name, st.Mode, st.Ino})
 	}
 	return inOrder(list), 0
 }
 
 // inOrder sorts names. Of several entries with the same name, the last one counts.
-func inOrder(list []dirEntry) []dirEntry {
-	byName := make(map[string]dirEntry, len(list))
+func inOrder(list []DirEntry) []DirEntry {
+	byName := make(map[string]DirEntry, len(list))
 	for _, e := range list {
-		byName[e.name] = e
+		byName[e.Name] = e
 	}
-	out := make([]dirEntry, 0, len(byName))
+	out := make([]DirEntry, 0, len(byName))
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		out = append(out, byName[name])
 	}

@@ -1,4 +1,4 @@
-package linux
+package vfs
 
 import (
 	"crypto/sha256"
@@ -8,8 +8,8 @@ import (
 // Digests returns the SHA-256 of the content of each file that the guest wrote, by path.
 func (w Written) Digests() map[string][sha256.Size]byte {
 	files := map[string][sha256.Size]byte{}
-	var walk func(at string, n *node)
-	walk = func(at string, n *node) {
+	var walk func(at string, n *Node)
+	walk = func(at string, n *Node) {
 		for name, child := range n.children {
 			switch p := path.Join(at, name); {
 			case child.isDir():
@@ -24,7 +24,7 @@ func (w Written) Digests() map[string][sha256.Size]byte {
 }
 
 // digest returns the SHA-256 of the content.
-func (d *memData) digest() (sum [sha256.Size]byte) {
+func (d *Data) digest() (sum [sha256.Size]byte) {
 	h := sha256.New()
 	left := d.length
 	for _, c := range d.chunks {
