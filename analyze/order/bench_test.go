@@ -16,9 +16,9 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// BenchmarkOrders measures each order, the reading of the trace included, against
-// a plain FastTrack over accesses that are in memory already: the aim is a ratio
-// of at most 1.
+// BenchmarkOrders measures each order, including the reading of the trace, against a
+// plain FastTrack over accesses that are already in memory. The aim is a ratio of at most
+// 1.
 func BenchmarkOrders(b *testing.B) {
 	for _, p := range []struct{ name, size string }{{"locks", "20000"}, {"barrier", "5"}} {
 		elf := built(b, p.name)
@@ -130,14 +130,14 @@ func inMemory(b *testing.B, t *cdr.Trace, opts race.Options) *plainRun {
 	return r
 }
 
-// plainCell is what FastTrack remembers of a granule of eight bytes.
+// plainCell is what FastTrack stores about a granule of eight bytes.
 type plainCell struct {
 	write, read layer.Stamp // 0: none
 	reads       []uint64    // by strand, once they are several
 	racy        bool
 }
 
-// fastTrack returns on how many granules there is a race.
+// fastTrack returns the number of granules with a race.
 func (r *plainRun) fastTrack(b *testing.B) (racy int) {
 	order := r.survey.Order()
 	pages := map[uint64]*[pageGranules]plainCell{}

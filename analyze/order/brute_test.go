@@ -9,10 +9,9 @@ import (
 	"hindsight/examples/cross"
 )
 
-// TestSchedulableAgainstReorderings: the pairs that the definition of schedulable
-// happens-before reports, with which the analysis agrees, are those that are next
-// to each other in some reordering that respects happens-before, not less and
-// not more.
+// TestSchedulableAgainstReorderings checks that the pairs that the definition of
+// schedulable happens-before reports, with which the analysis agrees, are exactly those
+// that are adjacent in some reordering that respects happens-before.
 func TestSchedulableAgainstReorderings(t *testing.T) {
 	n := 1500
 	if !cross.Long() {
@@ -67,9 +66,9 @@ func TestSchedulableAgainstReorderings(t *testing.T) {
 	}
 }
 
-// TestWeakAgainstReorderings: where weak causal precedence reports a pair and
-// happens-before none, some correct reordering shows a race or a deadlock; and it
-// reports whatever happens-before does.
+// TestWeakAgainstReorderings checks that where weak causal precedence reports a pair and
+// happens-before none, some correct reordering shows a race or a deadlock, and that it
+// reports everything that happens-before does.
 func TestWeakAgainstReorderings(t *testing.T) {
 	n := 3000
 	if !cross.Long() {
@@ -86,7 +85,7 @@ func TestWeakAgainstReorderings(t *testing.T) {
 			}
 		}
 		if !weak || hb {
-			continue // of happens-before the other test tells
+			continue // the other test is about happens-before
 		}
 		all := m.Linear()
 		hard, _, _ := madeup.Orders(all)
@@ -115,8 +114,8 @@ func TestWeakAgainstReorderings(t *testing.T) {
 	}
 }
 
-// TestNoSchedule: of a run that does not tell in which order accesses were
-// executed, nothing is said to be schedulable, and happens-before is the same.
+// TestNoSchedule checks that for a run without the order of accesses, nothing is said to
+// be schedulable, and that happens-before is the same.
 func TestNoSchedule(t *testing.T) {
 	m := madeup.New(2)
 	m.Write(0, 0x10, 0x1000)

@@ -8,15 +8,14 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// granule is what is remembered of eight bytes.
+// granule is what is stored about eight bytes.
 type granule struct {
 	entries []entry
 	written []written // the last writes, with disjoint masks
 	states  []state   // of the lock sets, with disjoint masks
 }
 
-// entry is the last execution by a strand of a place that touched the same
-// bytes.
+// entry is the last execution by a strand of a place, touching the same bytes.
 type entry struct {
 	access Access
 	strand event.StrandID
@@ -32,14 +31,14 @@ type written struct {
 	lastWrite
 }
 
-// instance is a pair of executions, of which one is that of the present access.
+// instance is a pair of executions, one of which is the current access.
 type instance struct {
 	place   race.Place
 	strand  event.StrandID
 	ordinal uint64
 }
 
-// access takes an access of unit u by an instruction.
+// access processes an access of unit u by an instruction.
 func (w *walker) access(a *Access, u *replay.Unit, by *code) error {
 	if a.Size == 0 || a.Address+a.Size < a.Address {
 		return nil
@@ -70,7 +69,7 @@ func (w *walker) access(a *Access, u *replay.Unit, by *code) error {
 	if several {
 		clear(w.seen)
 	}
-	// What it reads from orders what comes later, and not the access itself.
+	// What it reads from orders later accesses, and not the access itself.
 	own := w.readsFrom(a.Op, s, a.Address, a.Size)
 	for _, e := range w.remember {
 		e.shb = own
@@ -78,7 +77,7 @@ func (w *walker) access(a *Access, u *replay.Unit, by *code) error {
 	return nil
 }
 
-// atomic is which bytes of a mask of granule g count as accessed atomically by an
+// atomic returns which bytes of a mask of granule g count as accessed atomically by an
 // instruction in unit u.
 func (w *walker) atomic(g uint64, mask uint8, u *replay.Unit, by *code) uint8 {
 	switch by.atomicity {
@@ -90,14 +89,14 @@ func (w *walker) atomic(g uint64, mask uint8, u *replay.Unit, by *code) uint8 {
 	return 0
 }
 
-// maskOf is the bytes of granule g in [addr, end).
+// maskOf returns the bytes of granule g in [addr, end).
 func maskOf(g, addr, end uint64) uint8 {
 	lo, hi := max(addr, g<<3), min(end, (g+1)<<3)
 	return uint8((1<<(hi-lo) - 1) << (lo & 7))
 }
 
-// ends is where the segment or event ends that an access is part of. In the order
-// of execution the access is in the life of the moment.
+// ends returns where the segment or event of an access ends. In the order of execution,
+// the access is in the life of the moment.
 func (w *walker) ends(u *replay.Unit) uint64 {
 	if u.Part > 0 {
 		return w.run.Now + 1
@@ -105,9 +104,9 @@ func (w *walker) ends(u *replay.Unit) uint64 {
 	return u.End()
 }
 
-// touch takes the part of an access that is in granule g: bytes mask of it, of
-// which some count as accessed atomically. Unless the rules are strict, the other
-// orders and lock sets know nothing of those.
+// touch processes the part of an access in granule g: bytes mask of it, some of which
+// count as accessed atomically. Unless the rules are strict, the other orders and lock
+// sets ignore those.
 func (w *walker) touch(a *Access, s event.StrandID, g uint64, gr *granule, mask, atomic uint8, start uint64, several bool) {
 	writes := a.Op.Writes()
 	known := mask
@@ -155,7 +154,7 @@ func (w *walker) touch(a *Access, s event.StrandID, g uint64, gr *granule, mask,
 	w.remember = append(w.remember, &gr.entries[own])
 }
 
-// report puts a pair into the result for the orders that do not order it.
+// report adds a pair to the result for the orders that do not order it.
 func (w *walker) report(e *entry, a *Access, s event.StrandID, at uint64, bare, several bool) {
 	var orders Set
 	if e.epoch > w.run.Order.Clock(a.Thread).At(e.strand) {

@@ -37,8 +37,8 @@ func (v *vector) join(w []uint64) (grew bool) {
 
 func (v vector) clone() vector { return append(vector(nil), v...) }
 
-// carrier carries values along the edges of an order: what a strand had when
-// it released is handed to those that the order puts after that.
+// carrier carries values along the edges of an order: the value of a strand at a release
+// is passed to those that the order puts after it.
 type carrier[T any] struct {
 	order *hb.Order
 	seen  []vector // of each strand: its clock when last looked at
@@ -55,8 +55,9 @@ func newCarrier[T any](order *hb.Order) *carrier[T] {
 	return &carrier[T]{order: order, kept: map[epochOf]T{}, limit: 1 << 10}
 }
 
-// acquired calls take with what those had whom an event, of which the order has
-// taken the part that orders it after others, has newly been ordered after.
+// acquired calls take with the values of those after which an event has newly been
+// ordered. The order has already applied the part of the event that orders it after
+// others.
 func (c *carrier[T]) acquired(t event.ThreadID, e *event.Event, take func(T)) {
 	s := c.order.Strand(t)
 	for len(c.seen) <= int(s) {
@@ -89,7 +90,7 @@ func (c *carrier[T]) released(s event.StrandID, epoch uint64, e *event.Event, va
 	}
 }
 
-// sweep forgets what nobody can be ordered after directly any more.
+// sweep removes what no strand can be ordered after directly any more.
 func (c *carrier[T]) sweep() {
 	held := map[epochOf]bool{}
 	c.order.Held(func(clock hb.Clock) {

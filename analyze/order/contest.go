@@ -10,24 +10,23 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// contest finds the granules of eight bytes whose accesses can matter, so that
-// only those need be taken one by one. It looks at what segments touch, not at
-// their accesses, and may let through too much.
+// contest finds the granules of eight bytes whose accesses can matter, so that only those
+// need be processed one by one. It uses what segments touch, not their accesses, and may
+// let through too much.
 //
-// For happens-before, schedulable happens-before and weak causal precedence a
-// granule matters if two strands touch it, one of them writing, and the hard order
-// (happens-before without mutexes) does not order the two, unless all who touch
-// it hold one mutex in common (what was touched before a second strand was
-// created is ordered before all that others do). All three orders contain the hard
-// order and put the sections of a mutex that conflict in order, so that there is
-// no race on other granules, and what a read there reads from is before it
-// anyhow.
+// For happens-before, schedulable happens-before and weak causal precedence a granule
+// matters if two strands touch it, one of them writing, and the hard order
+// (happens-before without mutexes) does not order the two, unless all who touch it hold
+// one mutex in common (what was touched before a second strand was created is ordered
+// before all that others do). All three orders contain the hard order and put the
+// sections of a mutex that conflict in order, so that there is no race on other granules,
+// and what a read there reads from is before it anyhow.
 //
-// Accesses in critical sections may still order others by weak causal precedence.
-// For that it is enough to know what a section touched, see sections.go.
+// Accesses in critical sections may still order others by weak causal precedence. For
+// that it is enough to know what a section touched, see sections.go.
 //
-// For lock sets a granule matters if Eraser's state machine, on the granule as
-// a whole, finds it shared, modified and without a lock.
+// For lock sets a granule matters if Eraser's state machine, on the granule as a whole,
+// finds it shared, modified and without a lock.
 type contest struct {
 	sites   []code // of the walker
 	atomic  *replay.Atomics
@@ -62,7 +61,7 @@ type lockUse struct {
 	last   uint64
 }
 
-// contestUnit is who touches memory, and when.
+// contestUnit says who touches memory, and when.
 type contestUnit struct {
 	thread event.ThreadID
 	strand event.StrandID // by the hard order
@@ -137,7 +136,7 @@ func (c *contest) page(number uint64) *contestPage {
 	return c.last
 }
 
-// touch takes an access of the present unit to granules of a page.
+// touch processes an access of the current unit to granules of a page.
 func (c *contest) touch(number uint64, in granules, write bool) error {
 	if len(c.pages) > maxPages {
 		return fmt.Errorf("%w: more than %d pages of memory accessed", race.ErrLimit, maxPages)
@@ -169,7 +168,7 @@ func (c *contest) touch(number uint64, in granules, write bool) error {
 	return nil
 }
 
-// maxPages bounds the pages looked at.
+// maxPages limits the pages that are processed.
 const maxPages = 1 << 21
 
 // stands relates an earlier access to one of the current unit.

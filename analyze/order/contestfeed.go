@@ -33,8 +33,8 @@ type footprints struct {
 	read func(visit func(*fold.Extent) error) error
 }
 
-// list is the list of the next segment. known is false if there are no lists; without
-// further segments it is 0.
+// list returns the list of the next segment. known is false if there are no lists;
+// without further segments it is 0.
 func (f *footprints) list() (n replay.Footprint, known bool) {
 	if len(f.lists) > 0 {
 		n = f.lists[0]
@@ -68,7 +68,7 @@ func (f *footprints) next(visit func(*fold.Extent) error) (err error) {
 	return cmp.Or(err, f.skip())
 }
 
-// feeds are the footprints of all threads. Sites are those wanted.
+// feeds returns the footprints of all threads. Sites are those wanted.
 func (w *walker) feeds(sites []bool) (all []*footprints, stop func()) {
 	var stops []func()
 	for t := range w.survey.Threads {
@@ -82,7 +82,7 @@ func (w *walker) feeds(sites []bool) (all []*footprints, stop func()) {
 	}
 }
 
-// notMuted is the sites whose accesses may count.
+// notMuted returns the sites whose accesses may count.
 func (w *walker) notMuted() []bool {
 	sites := make([]bool, len(w.sites))
 	for i := range sites {
@@ -128,7 +128,7 @@ func (w *walker) contest(ctx context.Context) (*contest, error) {
 	return c, nil
 }
 
-// footprints are those of a thread.
+// footprints returns those of a thread.
 func (w *walker) footprints(t event.ThreadID, sites []bool) (*footprints, func()) {
 	if lists := w.kept.Segments(t); lists != nil {
 		return &footprints{kept: w.kept, lists: lists, known: true, sites: sites}, func() {}
@@ -186,7 +186,7 @@ func (c *contest) begin(u *replay.Unit) {
 	}
 }
 
-// own is the strand that a thread acts as.
+// own returns the strand that a thread acts as.
 func (c *contest) own(t event.ThreadID) event.StrandID {
 	if c.run.Order == nil {
 		return t.Strand()

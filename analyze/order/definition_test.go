@@ -87,7 +87,7 @@ func weak(all []madeup.Moment, hard, hb madeup.Relation) madeup.Relation {
 	return r
 }
 
-// placeOf is the place of an access.
+// placeOf returns the place of an access.
 func placeOf(m *madeup.Moment) race.Place {
 	if m.Site.Access == event.Write {
 		return race.Place{PC: m.Site.PC, Op: replay.Write}

@@ -8,8 +8,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// eraser is Eraser's state machine for the granules of pages, those in the same
-// state together.
+// eraser is Eraser's state machine for the granules of pages. Granules in the same state
+// are processed together.
 type eraser struct {
 	sets  [][]uint64 // lock sets by number; 0 is the empty one
 	ids   map[string]int32
@@ -26,7 +26,7 @@ func newEraser() *eraser {
 // anyLocks is the lock set that has all locks.
 const anyLocks = -1
 
-// maxMeets bounds the intersections that are remembered.
+// maxMeets limits the intersections that are cached.
 const maxMeets = 1 << 18
 
 // contestState is the granules of a page in a state. Segments are looked at whole
@@ -39,7 +39,7 @@ type contestState struct {
 	in  granules
 }
 
-// stage is where granules are in the state machine.
+// stage says where granules are in the state machine.
 type stage struct {
 	phase phase
 	wrote bool           // exclusive: when others were alive
@@ -47,13 +47,13 @@ type stage struct {
 	locks int32          // number of a set, or anyLocks
 }
 
-// own reports whether an access by strand s tells nothing about locks: no other
-// strand has touched the granules, or is there to do so.
+// own reports whether an access by strand s says nothing about locks, because no other
+// strand has touched the granules or is there to do so.
 func (st stage) own(s event.StrandID, alone bool) bool {
 	return alone && st.phase == exclusive && st.owner == s
 }
 
-// after is the stage after an access by strand s with locks met with those held.
+// after returns the stage after an access by strand s with locks met with those held.
 func (e *eraser) after(st stage, s event.StrandID, write bool, locks int32) stage {
 	switch {
 	case st.phase == exclusive && st.owner == s:
@@ -246,7 +246,7 @@ func (p *contestPage) joinLives(starts []uint64) {
 	}
 }
 
-// clearStates forgets the states of granules.
+// clearStates removes the states of granules.
 func (p *contestPage) clearStates(in *granules) {
 	kept := p.states[:0]
 	for _, st := range p.states {

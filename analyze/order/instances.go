@@ -22,7 +22,7 @@ func Instances(ctx context.Context, src Source, opts Options, pairs [][2]race.Pl
 	return w.found, err
 }
 
-// memory is what is remembered of granules.
+// memory is what is stored about granules.
 type memory map[uint64][]executed
 
 // executed is an execution of a place.
@@ -33,7 +33,7 @@ type executed struct {
 	mask, atomic uint8
 }
 
-// executed is the present execution.
+// executed returns the current execution.
 func executedNow(full *hb.Order, a *Access, mask, atomic uint8) executed {
 	x := executed{Access: *a, strand: full.Strand(a.Thread), mask: mask, atomic: atomic}
 	x.epoch = full.Epoch(x.strand)
@@ -50,8 +50,7 @@ func (x *executed) conflicts(y *executed) bool {
 	return common != 0 && x.strand != y.strand && x.Thread != y.Thread && (x.Op.Writes() || y.Op.Writes())
 }
 
-// keep remembers an execution, and at most so many earlier ones of the place by its
-// strand.
+// keep stores an execution, and at most n earlier ones of the place by its strand.
 func (m memory) keep(g uint64, x executed, most int) {
 	same, first := 0, -1
 	for i := range m[g] {
@@ -67,7 +66,7 @@ func (m memory) keep(g uint64, x executed, most int) {
 	m[g] = append(m[g], x)
 }
 
-// life forgets memory that begins a new life.
+// life removes memory that begins a new life.
 func (m memory) life(addr, size uint64) {
 	if size == 0 || addr+size < addr {
 		return

@@ -11,9 +11,9 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// TestInstancesAgainstAll: the instances of all pairs of a run are those that
-// happens-before, as a matrix, does not order; and what is not among them is ordered, with
-// a release and an acquire on the way.
+// TestInstancesAgainstAll checks that the instances of all pairs of a run are those that
+// happens-before, as a matrix, does not order, and that the others are ordered, with a
+// release and an acquire between them.
 func TestInstancesAgainstAll(t *testing.T) {
 	placeOf := func(m *madeup.Moment) race.Place {
 		if m.Site.Access == event.Write {

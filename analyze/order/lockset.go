@@ -7,7 +7,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// state is where the bytes of a mask are in Eraser's state machine.
+// state says where the bytes of a mask are in Eraser's state machine.
 type state struct {
 	mask  uint8
 	phase phase
@@ -23,8 +23,8 @@ const (
 	modified               // several have touched it and one has written
 )
 
-// lockset takes an access to bytes of the granule through the state machine.
-// It returns the bytes that no lock protects.
+// lockset passes an access to bytes of the granule through the state machine. It returns
+// the bytes that no lock protects.
 func (g *granule) lockset(held []replay.Lock, s event.StrandID, mask uint8, write bool) (bare uint8) {
 	left := mask
 	for i := 0; i < len(g.states) && left != 0; i++ {
@@ -70,7 +70,7 @@ func (st *state) step(held []replay.Lock, s event.StrandID, write bool) bool {
 	return st.phase == modified && len(st.locks) == 0
 }
 
-// locks are those that protect an access: for a write those held for writing.
+// locks returns those that protect an access: for a write those held for writing.
 func locks(held []replay.Lock, write bool) (all []uint64) {
 	for _, h := range held {
 		if h.Write || !write {

@@ -37,7 +37,7 @@ func (o Order) String() string {
 	return "order?"
 }
 
-// Parse returns the order of a name.
+// Parse returns the order with a name.
 func Parse(name string) (Order, bool) {
 	i := slices.Index(names[:], name)
 	return Order(max(i, 0)), i >= 0
@@ -51,7 +51,7 @@ func (s Set) Has(o Order) bool { return s>>o&1 != 0 }
 
 func (s *Set) add(o Order) { *s |= 1 << o }
 
-// Names are those of the orders in the set.
+// Names returns the names of the orders in the set.
 func (s Set) Names() (all []string) {
 	for o := range NumOrders {
 		if s.Has(o) {
@@ -66,11 +66,11 @@ type Options struct {
 	Atomics race.Atomics
 	Program place.Program // nil: everything is the user's
 	TLSSize uint64        // bytes of a thread's thread-local variables
-	// NoLockset leaves Lockset out. The other orders look at little memory, lock
-	// sets at all that threads share and write; pairs are then not said to be
-	// reported by lock sets.
+	// NoLockset omits Lockset. The other orders process little memory, but lock sets
+	// process all memory that threads share and write. No pair is then reported by lock
+	// sets.
 	NoLockset bool
-	// Everything takes all accesses one by one, and not only those to memory on which
+	// Everything processes all accesses one by one, and not only those to memory on which
 	// some may race.
 	Everything bool
 
@@ -79,7 +79,7 @@ type Options struct {
 
 func (o *Options) lockset() bool { return !o.NoLockset }
 
-// Source is a recorded run. *cdr.Trace is one.
+// Source is a recorded run. *cdr.Trace implements it.
 type Source interface {
 	Threads() []cdr.Thread
 	NumSites() int
@@ -101,11 +101,11 @@ type Access struct {
 	Seq     uint64 // place in S_synch of the event that ends the segment or is the access; the maximum if none does
 }
 
-// Pair is a static pair that one order at least reports.
+// Pair is a static pair that at least one order reports.
 type Pair struct {
 	Orders Set
-	// First is, for each order that reports the pair, the first instance that
-	// it reports: the earlier access, then the later one.
+	// First is, for each order that reports the pair, the first instance that it reports:
+	// the earlier access, then the later one.
 	First [NumOrders][2]Access
 	// Count is, for each order, how often an access raced with the last
 	// execution of the other place by another strand.
@@ -114,7 +114,7 @@ type Pair struct {
 	At [NumOrders]uint64
 }
 
-// Places are the two places, the smaller first.
+// Places returns the two places, the smaller first.
 func (p *Pair) Places() (a, b race.Place) {
 	for o := range NumOrders {
 		if p.Orders.Has(o) {
@@ -138,8 +138,8 @@ func keyOf(a, b race.Place) key {
 	return key{a, b}
 }
 
-// Find returns the static pairs that the orders report, by place. What counts as
-// a race is as in package race.
+// Find returns the static pairs that the orders report, by place. The rules for races are
+// those of package race.
 func Find(ctx context.Context, src Source, opts Options) ([]*Pair, error) {
 	return findKept(ctx, src, opts, nil)
 }

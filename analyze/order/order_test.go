@@ -39,8 +39,8 @@ func set(orders ...Order) (s Set) {
 	return s
 }
 
-// TestHiddenByAccidentalLockOrder: the order of two critical
-// sections hides a race from happens-before, unless they conflict.
+// TestHiddenByAccidentalLockOrder checks that the order of two critical sections hides a
+// race from happens-before, unless they conflict.
 func TestHiddenByAccidentalLockOrder(t *testing.T) {
 	const x, y, l = 0x1000, 0x2000, 0x100
 	for _, conflict := range []bool{false, true} {
@@ -69,9 +69,9 @@ func TestHiddenByAccidentalLockOrder(t *testing.T) {
 	}
 }
 
-// TestSecondRaceIsNotSchedulable publishes data by a flag without
-// synchronisation: the race on the flag is one, that on the data is not once
-// the flag has been read.
+// TestSecondRaceIsNotSchedulable publishes data by a flag without synchronisation. The
+// race on the flag is schedulable, and the one on the data is not once the flag has been
+// read.
 func TestSecondRaceIsNotSchedulable(t *testing.T) {
 	const data, flag = 0x1000, 0x2000
 	m := madeup.New(2)
@@ -135,8 +135,8 @@ func TestAgreesWithDefinitions(t *testing.T) {
 	}
 }
 
-// FuzzOrders compares what the orders report in programs of a fuzzer's choice
-// with what the papers' definitions do, spelled out.
+// FuzzOrders compares what the orders report in programs that the fuzzer chooses with the
+// papers' definitions, spelled out.
 func FuzzOrders(f *testing.F) {
 	for seed := range uint64(5) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -169,8 +169,8 @@ func agrees(t *testing.T, m *madeup.Run) map[key]Set {
 	return want
 }
 
-// TestLooksAtWhatMatters compares what is found in the memory that can matter
-// with what is found in all of it, to the last count and instance.
+// TestLooksAtWhatMatters compares what is found in the memory that can matter with what
+// is found in all memory, to the last count and instance.
 func TestLooksAtWhatMatters(t *testing.T) {
 	n := 3000
 	if !cross.Long() {
@@ -270,7 +270,7 @@ func TestGuardedMemory(t *testing.T) {
 	}
 }
 
-// guardedRun is a random run of the kind: each of some mutexes protects two words,
+// guardedRun returns a random run of the kind: each of some mutexes protects two words,
 // and there are words that none protects.
 func guardedRun(rng *rand.Rand) *madeup.Run {
 	threads := 2 + rng.IntN(3)

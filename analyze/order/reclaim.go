@@ -46,7 +46,7 @@ func (w *wcp) life(t event.ThreadID, s event.StrandID, own uint64, ev *format.Ev
 	}
 }
 
-// handed is what strand s hands on in its present epoch.
+// handed returns what strand s hands on in its present epoch.
 func (th *wcpStrand) handed(s event.StrandID, own uint64) hardClock {
 	hard := th.hard.clone()
 	hard.set(s, own)

@@ -12,15 +12,14 @@ import (
 	"hindsight/cdr"
 )
 
-// ErrNoSchedule says that SHB alone was asked for of a run that does not know in
-// which order accesses were executed.
+// ErrNoSchedule says that only SHB was requested, for a run without the order of
+// accesses.
 var ErrNoSchedule = errors.New("the trace does not say in which order accesses were executed, which shb needs; record it again")
 
-// Analyze returns the races of a trace by the orders in want, as package race
-// returns those by happens-before, each with the orders that report it. What
-// happens-before reports has its exact number of dynamic pairs; of other races
-// Dynamic is how often an access raced with the last execution of the other
-// instruction by another strand.
+// Analyze returns the races of a trace by the orders in want, as package race returns
+// those by happens-before, each with the orders that report it. Races by happens-before
+// have their exact number of dynamic pairs. For other races Dynamic is how often an
+// access raced with the last execution of the other instruction by another strand.
 func Analyze(ctx context.Context, t *cdr.Trace, opts race.Options, want Set) (*race.Result, error) {
 	if want == 1<<SHB && !t.HasSchedule() {
 		return nil, ErrNoSchedule

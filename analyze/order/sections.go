@@ -63,7 +63,7 @@ func (c *contest) protect(p *contestPage, in granules) {
 	}
 }
 
-// protected is what becomes of protection by an access of the present unit.
+// protected returns what becomes of protection by an access of the present unit.
 func (c *contest) protected(st protection) protection {
 	u := &c.unit
 	if c.several {

@@ -9,13 +9,13 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Question asks what a run does with two accesses that may race. Sides tell which
-// executions are meant: of a place, to an address.
+// Question asks what a run does with two accesses that may race. Sides identify the
+// executions: of a place, to an address.
 type Question struct {
 	Sides [2]func(p race.Place, addr uint64) bool
 }
 
-// Answer is what a run does with two accesses.
+// Answer says what a run does with two accesses.
 type Answer struct {
 	Met   [2]bool // the run has executions of the side
 	Races bool    // some executions of the two race by happens-before
@@ -29,7 +29,7 @@ type Answer struct {
 	Direct           bool
 }
 
-// Settle answers questions about a run. It looks at all accesses.
+// Settle answers questions about a run. It examines all accesses.
 func Settle(ctx context.Context, src Source, opts Options, questions []Question) ([]Answer, error) {
 	opts.Everything = true
 	w := &settleWatch{ask: questions, answers: make([]Answer, len(questions)), memory: memory{}, match: map[race.Place][]asked{}}
@@ -60,7 +60,8 @@ type settleWatch struct {
 	match   map[race.Place][]asked // that may be meant by a place
 }
 
-// keptOfPlace is how many executions of a place by a strand are compared with later ones.
+// keptOfPlace is the number of executions of a place by a strand that are compared with
+// later ones.
 const keptOfPlace = 2
 
 // Begin implements [Watcher].
@@ -111,7 +112,7 @@ func (w *settleWatch) Access(a *Access, g uint64, mask, atomic uint8) error {
 	return nil
 }
 
-// asked are the sides that an access is meant by.
+// asked returns the sides that an access is meant by.
 func (w *settleWatch) asked(a *Access) (all []asked) {
 	may, known := w.match[a.Place]
 	if !known {

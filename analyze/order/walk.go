@@ -107,8 +107,8 @@ func (w *walker) walkOptions() replay.Options {
 	return replay.Options{TLSSize: w.opts.TLSSize, Atomics: true}
 }
 
-// walk takes accesses in the order in which they were executed, as far as the run
-// knows.
+// walk processes accesses in the order in which they were executed, as far as the run
+// knows it.
 func (w *walker) walk(ctx context.Context) error {
 	steps := replay.NewSteps(w.survey.Threads, w.src.Steps)
 	if src, ok := w.src.(compressed); ok && !w.wanted.every {
@@ -188,7 +188,7 @@ func PlaceAll(ctx context.Context, src Source, all []*Access) error {
 	})
 }
 
-// code is what decides whether accesses by an instruction count, and as what.
+// code determines whether accesses by an instruction count, and as what.
 type code struct {
 	place       race.Place
 	skip, size  uint64 // bytes of the access: the first ones, which do not count, and those that do

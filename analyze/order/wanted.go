@@ -61,8 +61,8 @@ func (w *wanted) atomic(ev *format.Event) error {
 	return nil
 }
 
-// wanted is what the contest let through, and what besides critical sections
-// touch; nil: nothing.
+// wanted returns what the contest let through, and what besides critical sections touch;
+// nil: nothing.
 func (c *contest) wanted() (*wanted, *guarded) {
 	w, s := &wanted{pages: map[uint64]*cells{}}, &guarded{pages: map[uint64]*granules{}}
 	for n, p := range c.pages {
@@ -146,7 +146,7 @@ func (w *wanted) page(number uint64) *cells {
 // has reports whether granule i of the page is looked at.
 func (c *cells) has(i uint64) bool { return (c.in[i>>6]|c.also[i>>6])>>(i&63)&1 != 0 }
 
-// granule is what is remembered of a granule; nil when there may be no race on it.
+// granule returns what is remembered of a granule; nil when there may be no race on it.
 func (w *wanted) granule(g uint64) *granule {
 	c := w.page(g / pageGranules)
 	if c == nil {

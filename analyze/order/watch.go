@@ -9,11 +9,10 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Watcher is told what a run does, in the order in which it did it, as far as it
-// can matter to another schedule of the same run: all events, and the accesses to
-// memory on which conflicting accesses are not in the hard order (happens-before
-// without mutexes). What else the run touches is the same in every schedule that
-// respects that order.
+// Watcher receives what a run does, in the order of the run, as far as it can matter for
+// another schedule of the same run: all events, and the accesses to memory on which
+// conflicting accesses are not in the hard order (happens-before without mutexes). What
+// else the run touches is the same in every schedule that respects that order.
 type Watcher interface {
 	// Begin is called first. The two orders are those of the present moment
 	// throughout: full is happens-before, hard is the same without mutexes.
@@ -21,7 +20,7 @@ type Watcher interface {
 	// Access: an access touches bytes of a granule (address / 8), mask of them, and
 	// of these atomic count as accessed atomically.
 	Access(a *Access, granule uint64, mask, atomic uint8) error
-	// Life: the memory in [addr, addr+size) begins a new life.
+	// Life is called when the memory in [addr, addr+size) begins a new life.
 	Life(addr, size uint64)
 	// Event is called when what comes before the event in the two orders is known,
 	// and Done when it is over. An access that is an event comes between the two.
@@ -29,7 +28,7 @@ type Watcher interface {
 	Done(ev *format.Event) error
 }
 
-// Watch walks the run and tells a watcher.
+// Watch walks over the run and calls the methods of a watcher.
 func Watch(ctx context.Context, src Source, opts Options, to Watcher) error {
 	opts.NoLockset = true
 	w := &walker{src: src, opts: opts, watch: to}

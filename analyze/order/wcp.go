@@ -252,7 +252,7 @@ func (w *wcp) release(s event.StrandID, obj uint64, h vector, now uint64) error 
 	return nil
 }
 
-// log is that of the critical sections of a strand.
+// log returns that of the critical sections of a strand.
 func (l *wcpLock) log(s event.StrandID) *sectionLog {
 	for _, log := range l.logs {
 		if log.strand == s {
@@ -291,7 +291,7 @@ func (w *wcp) behind(l *wcpLock, s event.StrandID) (some bool) {
 	return some
 }
 
-// cell is that of a granule.
+// cell returns that of a granule.
 func (l *wcpLock) cell(granule uint64) *lockCell {
 	number := granule / blockGranules
 	if l.recent == nil || l.number != number {

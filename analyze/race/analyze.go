@@ -19,17 +19,17 @@ import (
 // ErrSource is wrapped by errors about a source that contradicts itself.
 var ErrSource = replay.ErrTrace
 
-// ErrLimit is wrapped by errors about runs that would take more memory or time
-// to analyse than there is.
+// ErrLimit is wrapped by errors about runs whose analysis would take too much memory or
+// time.
 var ErrLimit = pass.ErrTooLarge
 
 // Analyze finds the races of a run.
 //
-// It reads S_synch up to four times: for the atomic variables and the threads
-// that nobody creates; together with the bytes that each segment accesses, for
-// the memory on which there are races; together with the accesses to that
-// memory, for the races; and for the locks and locations of the instances that
-// the result shows. An error after the second of these is a *[Partial].
+// It reads S_synch up to four times: for the atomic variables and the threads that no
+// thread creates; with the bytes that each segment accesses, for the memory on which
+// there are races; with the accesses to that memory, for the races; and for the locks and
+// locations of the instances in the result. An error after the second walk is a
+// *[Partial].
 func Analyze(ctx context.Context, src replay.Source, opts Options) (*Result, error) {
 	if opts.SweepEvery <= 0 {
 		opts.SweepEvery = 1 << 18
@@ -68,10 +68,10 @@ func Analyze(ctx context.Context, src replay.Source, opts Options) (*Result, err
 	return res, nil
 }
 
-// maxWorkers bounds the workers that memory is divided among.
+// maxWorkers limits the workers among which memory is divided.
 const maxWorkers = 64
 
-// sieve is the pass that finds the granules on which there are races.
+// sieve returns the pass that finds the granules on which there are races.
 func (e *engine) sieve(ctx context.Context, src replay.Source) error {
 	sieves := make([]*sieve.Sieve, e.opts.Workers)
 	takers := make([]pass.Taker, len(sieves))
@@ -96,7 +96,7 @@ func (e *engine) sieve(ctx context.Context, src replay.Source) error {
 	return nil
 }
 
-// exact is the pass that counts the pairs.
+// exact returns the pass that counts the pairs.
 func (e *engine) exact(ctx context.Context, src replay.Source) error {
 	shards := make([]*count.Shard, e.opts.Workers)
 	takers := make([]pass.Taker, len(shards))
@@ -150,7 +150,7 @@ func newEngine(ctx context.Context, src replay.Source, opts Options) (*engine, e
 	return e, e.scan(ctx, src)
 }
 
-// scan is the first walk along S_synch.
+// scan returns the first walk along S_synch.
 func (e *engine) scan(ctx context.Context, src replay.Source) (err error) {
 	e.survey, err = replay.NewSurvey(ctx, src, src.NumThreads(), e.opts.Atomics == Strict, &e.business, func(ev *replay.Event) error {
 		if op, ok := replay.OpOf(ev.Kind); ok {
@@ -161,7 +161,7 @@ func (e *engine) scan(ctx context.Context, src replay.Source) (err error) {
 	return err
 }
 
-// pass is a walk over the run, of which the takers take the accesses.
+// pass is a walk over the run whose accesses the takers receive.
 func (e *engine) pass(ctx context.Context, src replay.Source, takers []pass.Taker) error {
 	e.run = e.survey.Walk(replay.Options{TLSSize: e.opts.TLSSize, Atomics: true, Share: true})
 	e.horizon, e.batch = nil, nil
@@ -190,7 +190,7 @@ func (e *engine) walk(ctx context.Context, src replay.Source) error {
 		Life: e.feedCut,
 		Done: func(*replay.Event) error { e.stats.Events++; return nil },
 	}
-	if e.survey.Tasks { // the workers look at whose memory is a thread's own
+	if e.survey.Tasks { // the workers check which memory is a thread's own
 		v.Changes = func(*replay.Event) error { return e.settle() }
 	}
 	return e.run.Run(ctx, src, &v)
@@ -219,8 +219,7 @@ func (e *engine) takeSegments(ctx context.Context, cursors *replay.Cursors, u *r
 	}
 }
 
-// result makes the report of what was found, with two more walks along
-// S_synch.
+// result builds the report of what was found, with two more walks along S_synch.
 func (e *engine) result(ctx context.Context, src replay.Source) (*Result, error) {
 	res := &Result{Stats: e.stats}
 	found, err := resolve.Pairs(ctx, src, e.survey.Threads, e.accesses, &e.pairs)

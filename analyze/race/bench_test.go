@@ -10,13 +10,13 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// lockStep is a run made up while it is read: threads take turns to lock,
-// touch a word and 64 words in a row, unlock, and touch the word again.
+// lockStep is a run that is made up while it is read: threads take turns to lock, touch a
+// word and 64 words in a row, unlock, and touch the word again.
 type lockStep struct {
 	threads, rounds int
-	own             bool // every thread has a lock of its own
-	locks           int  // or each time another one of so many
-	scattered       bool // eight words here and there in a MiB instead of 64 in a row
+	own             bool // every thread has its own lock
+	locks           int  // otherwise each time another one of so many
+	scattered       bool // eight words scattered in a MiB instead of 64 in a row
 }
 
 func (l lockStep) NumThreads() int { return l.threads }

@@ -7,10 +7,10 @@ import (
 	"hindsight/analyze/replay"
 )
 
-// Describe makes a result of pairs that something else found: it fills in the
-// locks held, the segments and the locations. Of the sides of the instances it
-// needs the place, the thread, Seq and, of plain accesses, Site, Ordinal,
-// Address and Size; of each race First and Dynamic.
+// Describe completes a result of pairs found by something else: it adds the locks held,
+// the segments and the locations. The sides of the instances must have the place, the
+// thread, Seq and, for plain accesses, Site, Ordinal, Address and Size. Each race must
+// have First and Dynamic.
 func Describe(ctx context.Context, src replay.Source, opts Options, races []Race) (*Result, error) {
 	e := &engine{opts: opts}
 	res := &Result{Races: slices.Clone(races)}

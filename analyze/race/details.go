@@ -12,26 +12,26 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// details finds out, on a last walk along S_synch, what a report says about
-// instances beyond their existence: the locks held, the memory, the segments.
+// details finds out, on a last walk along S_synch, what a report says about instances
+// beyond their existence: locks held, memory, segments.
 type details struct {
 	e    *engine
 	src  replay.Source
 	res  *Result
 	run  *replay.Walk
 	held replay.Held[event.StrandID]
-	// acting is the tasks that each thread acts as, the present one last.
+	// acting has the tasks that each thread acts as, the current one last.
 	acting map[event.ThreadID][]event.StrandID
-	// sides to fill in by the unit they are of; locations likewise
+	// Sides to complete, by their unit; locations likewise.
 	sides     map[uint64][]*Side
 	locations map[uint64][]*Race
 	mutexes   map[uint64]*mutex // by address
 }
 
-// mutex is a lock and, once some side holds it, its place in the result.
+// mutex is a lock and, once a side holds it, its index in the result.
 type mutex struct {
 	Mutex
-	first uint64 // 1 + place in S_synch of its first lock
+	first uint64 // 1 + position in S_synch of its first lock
 	sides []sideLock
 }
 
@@ -63,7 +63,7 @@ func (d *details) side(x *resolve.Execution) Side {
 	return s
 }
 
-// want notes what must be filled in. The race must not move any more.
+// want notes what must be completed. The race must not move any more.
 func (d *details) want(r *Race) {
 	for _, s := range []*Side{&r.First.Later, &r.First.Earlier, &r.Last.Later, &r.Last.Earlier} {
 		d.sides[s.Seq] = append(d.sides[s.Seq], s)
@@ -71,7 +71,7 @@ func (d *details) want(r *Race) {
 	d.locations[r.First.Earlier.Seq] = append(d.locations[r.First.Earlier.Seq], r)
 }
 
-// walk fills in what is wanted.
+// walk completes what is wanted.
 func (d *details) walk(ctx context.Context, src replay.Source) error {
 	err := d.run.Run(ctx, src, &replay.Visitor{Event: d.before, Done: d.after})
 	if err == nil {
@@ -80,8 +80,8 @@ func (d *details) walk(ctx context.Context, src replay.Source) error {
 	return err
 }
 
-// before looks at the sides of the segment that an event ends, or of the event
-// itself, which are as things stand before it.
+// before completes the sides of the segment that an event ends, or of the event itself,
+// with the state before the event.
 func (d *details) before(ev *replay.Event) error {
 	for _, r := range d.locations[ev.Seq] {
 		r.Location = d.run.Memory.Locate(r.First.Address)
@@ -100,8 +100,7 @@ func (d *details) after(ev *replay.Event) error {
 	return nil
 }
 
-// finish fills in the sides of segments that no event ends and numbers the
-// mutexes.
+// finish completes the sides of segments that no event ends, and numbers the mutexes.
 func (d *details) finish() {
 	for _, r := range d.locations[math.MaxUint64] {
 		r.Location = d.run.Memory.Locate(r.First.Address)
@@ -121,7 +120,7 @@ func (d *details) fill(s *Side) {
 	}
 }
 
-// strand numbers what a thread acts as: itself, or a task.
+// strand returns the number of what a thread acts as: itself, or a task.
 func (d *details) strand(t event.ThreadID) event.StrandID {
 	if s := d.acting[t]; len(s) > 0 {
 		return s[len(s)-1]
@@ -129,7 +128,7 @@ func (d *details) strand(t event.ThreadID) event.StrandID {
 	return t.Strand()
 }
 
-// lock follows the locks that strands hold, and where each was first used.
+// lock follows the locks that strands hold, and records where each was first used.
 func (d *details) lock(ev *replay.Event) {
 	d.held.Apply(d.strand(ev.Thread), &ev.Event)
 	switch ev.Kind {
@@ -164,8 +163,8 @@ func (d *details) mutex(addr uint64) *mutex {
 	return m
 }
 
-// number gives the mutexes that sides hold their places in the result, in
-// order of first use in the run.
+// number assigns the mutexes that sides hold their indexes in the result, in order of
+// first use in the run.
 func (d *details) number() {
 	var used []*mutex
 	for _, m := range d.mutexes {

@@ -10,15 +10,15 @@ import (
 
 // engine is the state of a pass over the run.
 //
-// The run is cut into units: a segment, or an event that is an access. Units
-// are taken in the order in which they end, the segment that an event ends
-// before the event itself; what is unfinished at the end comes last, by
-// thread. A unit can then only happen after units taken before it, so that
-// each pair is met once, when its later unit is taken.
+// The run is divided into units: a segment, or an event that is an access. Units are
+// processed in the order in which they end. The segment that an event ends comes before
+// the event itself. Unfinished segments come last, by thread. A unit can therefore only
+// happen after units that were processed before it, and each pair is found once, when its
+// later unit is processed.
 type engine struct {
 	opts       Options
 	survey     *replay.Survey
-	run        *replay.Walk // the present pass
+	run        *replay.Walk // the current pass
 	business   replay.Business
 	places     []Place
 	accesses   []pass.Access // the first NumSites are the sites
@@ -27,29 +27,29 @@ type engine struct {
 	recent     [recentPlaces]eventID
 	pairs      count.PairTable
 	horizon    *pass.Horizon
-	sites      int             // accesses that are sites
-	wanted     []bool          // which of them the present pass looks at
-	touches    []sieve.Sketch  // and where those are that the sieve looked at
-	sieving    bool            // the present pass is for the sieve
+	sites      int             // number of accesses that are sites
+	wanted     []bool          // which of them the current pass processes
+	touches    []sieve.Sketch  // where these are, according to the sieve
+	sieving    bool            // the current pass is for the sieve
 	suspects   *sieve.Suspects // nil: all memory
-	work       uint64          // accesses handed to the exact pass so far
+	work       uint64          // number of accesses in the exact pass so far
 	batch      *pass.Batch     // being filled, or nil
 	fed        uint64          // items so far
 	crew       *pass.Crew
 	canceled   func() error
-	of         replay.Unit             // being taken
+	of         replay.Unit             // the current unit
 	unit       pass.Unit               // the same
-	held       [2]pass.Item            // of the unit, not yet in the batch: reads, writes; see hold
+	held       [2]pass.Item            // of the unit, not yet in the batch: reads and writes; see hold
 	eachExtent func(*fold.Extent) bool // takeExtent
 	failed     error                   // of takeExtent
 	stats      Stats
 }
 
-// begin makes u the unit being taken. Most segments have nothing to look at;
-// which strand they are of is asked when there is an item.
+// begin makes u the current unit. Most segments have nothing to process, so their strand
+// is determined only if there is an item.
 func (e *engine) begin(u *replay.Unit) { e.of, e.unit = *u, pass.Unit{} }
 
-// know fills in what the order says of the unit.
+// know sets what the order says about the unit.
 func (e *engine) know() {
 	o, t := e.run.Order, e.of.Thread
 	s := o.Strand(t)
@@ -66,17 +66,17 @@ func (e *engine) placeID(p Place) uint32 {
 	return id
 }
 
-// recentPlaces is how many places of events are found without looking for them.
+// recentPlaces is the number of places of events that are found without a search.
 const recentPlaces = 64
 
-// eventID is the access of an event at a place; the zero value is none's.
+// eventID returns the access of an event at a place. The zero value is not a valid one.
 type eventID struct {
 	Place
 	id    uint32
 	known bool
 }
 
-// eventAccess is the access of an event at p.
+// eventAccess returns the access of an event at p.
 func (e *engine) eventAccess(p Place) uint32 {
 	r := &e.recent[(p.PC>>1^uint64(p.Op)<<3)%recentPlaces]
 	if r.Place != p || !r.known {
@@ -95,7 +95,7 @@ func (e *engine) findEventAccess(p Place) uint32 {
 	return id
 }
 
-// laneOf is the lane of accesses of that atomicity.
+// laneOf returns the lane of accesses of that atomicity.
 func (e *engine) laneOf(a replay.Atomicity, op replay.Op) pass.Lane {
 	switch {
 	case e.survey.Atomic == nil: // strict: everything may race with everything

@@ -14,8 +14,8 @@ import (
 	"hindsight/wpp"
 )
 
-// doubled is the binary form of a grammar that repeats the terminals up to n
-// 2^times times.
+// doubled returns the binary form of a grammar that repeats the terminals up to n 2^times
+// times.
 func doubled(t *testing.T, times, n int) []byte {
 	t.Helper()
 	body := make([]wpp.Symbol, n)
@@ -37,8 +37,8 @@ func doubled(t *testing.T, times, n int) []byte {
 	return g.AppendBinary(nil)
 }
 
-// explosive is the trace of threads that each execute one site len(diffs) *
-// 2^times + 1 times, from first on, with the differences diffs again and again.
+// explosive returns the trace of threads that each execute one site len(diffs) * 2^times
+// + 1 times, from address first on, with the differences diffs repeated.
 func explosive(t *testing.T, threads, times int, diffs ...int64) (*cdr.Trace, error) {
 	t.Helper()
 	f := newFake(threads)
@@ -101,8 +101,7 @@ func explosive(t *testing.T, threads, times int, diffs ...int64) (*cdr.Trace, er
 	return cdr.OpenReaderAt(bytes.NewReader(out.Bytes()), int64(out.Len()))
 }
 
-// pathString is a control string that executes terminal 0 n * 2^times + 1
-// times.
+// pathString returns a control string that executes terminal 0 n * 2^times + 1 times.
 func pathString(t *testing.T, times, n int) []byte {
 	t.Helper()
 	one := wpp.TerminalSymbol(0)
@@ -125,9 +124,9 @@ func pathString(t *testing.T, times, n int) []byte {
 	return g.AppendBinary(nil)
 }
 
-// TestExplosiveTraces analyses traces that nobody could expand: a few hundred
-// bytes of grammars that say 2^40 accesses and more. What touches little memory
-// is counted, exactly; what touches more than there is, is refused.
+// TestExplosiveTraces analyses traces that cannot be expanded: a few hundred bytes of
+// grammars for 2^40 accesses and more. If such a trace touches little memory, the races
+// are counted exactly. If it touches too much, it is rejected.
 func TestExplosiveTraces(t *testing.T) {
 	race := func(workers, times int, diffs ...int64) (*Result, error) {
 		trace, err := explosive(t, 2, times, diffs...)
@@ -136,8 +135,8 @@ func TestExplosiveTraces(t *testing.T) {
 		}
 		return Analyze(context.Background(), replay.FromTrace(trace), Options{Workers: workers})
 	}
-	// To and fro: 8 more and 8 less, from 0x1000 on. Of the last two accesses
-	// both are to 0x1000, and all pairs are more than can be counted.
+	// Back and forth: 8 more and 8 less, from 0x1000 on. Both of the last two accesses
+	// are to 0x1000, and there are too many pairs to count.
 	const n = uint64(1) << 40
 	for _, workers := range []int{1, 3} {
 		res, err := race(workers, 40, 8, -8)
@@ -151,7 +150,7 @@ func TestExplosiveTraces(t *testing.T) {
 			t.Errorf("to and fro: last instance %+v", last)
 		}
 	}
-	// The same, so often that the pairs can be counted.
+	// The same, with a number of pairs that can be counted.
 	res, err := race(2, 20, 8, -8)
 	if err != nil {
 		t.Fatal(err)
@@ -160,7 +159,7 @@ func TestExplosiveTraces(t *testing.T) {
 	if want := (m+1)*(m+1) + m*m; res.Dynamic() != want {
 		t.Errorf("%d pairs, want %d", res.Dynamic(), want)
 	}
-	// On and on, in steps of a word and of a gigabyte.
+	// Always forward, in steps of a word and of a gigabyte.
 	for _, diff := range []int64{8, 1 << 30} {
 		if _, err := race(2, 45, diff); !errors.Is(err, ErrLimit) {
 			t.Errorf("steps of %d: %v", diff, err)

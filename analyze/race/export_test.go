@@ -2,7 +2,7 @@ package race
 
 import "hindsight/analyze/race/internal/count"
 
-// Dynamic is the number of dynamic pairs of all races, saturated.
+// Dynamic returns the number of dynamic pairs of all races, saturated.
 func (r *Result) Dynamic() uint64 {
 	var n uint64
 	for i := range r.Races {

@@ -14,7 +14,7 @@ type fake struct {
 	segments [][]fakeSegment // by thread
 	ordinals map[[2]uint64]uint64
 	barriers uint64 // generations so far
-	meant    bool   // the code says which accesses are plain and which fences stand apart
+	meant    bool   // the code says which accesses are plain and which fences are separate
 }
 
 type fakeSegment struct {
@@ -57,14 +57,14 @@ func (f *fake) Segments(t event.ThreadID) iter.Seq2[replay.Segment, error] {
 	}
 }
 
-// What the source says of the code is a matter of its address.
+// What the source says about the code depends on its address.
 
 func (f *fake) Plain(pc uint64) bool { return f.meant && pc%5 == 1 }
 func (f *fake) Apart(pc uint64) bool { return f.meant && pc%5 == 2 }
 func (f *fake) Meant(pc uint64) bool { return f.meant && pc%5 == 3 }
 func (f *fake) User(uint64) bool     { return true }
 
-// Without these two the marks above would not be asked for.
+// Without these two, the marks above would not be used.
 func (f *fake) Combines(uint64, uint64) bool { return false }
 func (f *fake) Looks(uint64) bool            { return false }
 func (f *fake) UserObject(uint64) bool       { return true }
@@ -73,7 +73,7 @@ func newFake(threads int) *fake {
 	return &fake{segments: make([][]fakeSegment, threads), ordinals: map[[2]uint64]uint64{}}
 }
 
-// site returns the site of an instruction, made when it is new.
+// site returns the site of an instruction, and adds it if it is new.
 func (f *fake) site(pc uint64, size uint8, a event.Access) replay.SiteID {
 	for i, s := range f.sites {
 		if s == (replay.Site{PC: pc, Size: size, Access: a}) {
@@ -93,7 +93,7 @@ func (f *fake) count(t event.ThreadID) (n uint64) {
 	return n
 }
 
-// event lets thread t do an event.
+// event makes thread t execute an event.
 func (f *fake) event(t event.ThreadID, e event.Event) {
 	f.events = append(f.events, replay.Event{Event: e, Thread: t, Seq: uint64(len(f.events)), Index: f.count(t)})
 }
@@ -102,7 +102,7 @@ func (f *fake) do(t event.ThreadID, k event.Kind, obj, arg uint64) {
 	f.event(t, event.Event{Kind: k, Obj: obj, Arg: arg, PC: 0x9000 + uint64(k)*0x10})
 }
 
-// run lets thread t execute a site count times at equal distances.
+// run makes thread t execute a site count times at equal distances.
 func (f *fake) run(t event.ThreadID, id replay.SiteID, base uint64, stride int64, count uint64) {
 	place := f.count(t)
 	segs := f.segments[t]

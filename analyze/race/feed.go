@@ -11,14 +11,14 @@ import (
 	"hindsight/cdr/fold"
 )
 
-// batchItems is how many items a batch has at most.
+// batchItems is the largest number of items in a batch.
 const batchItems = 2048
 
-// staleAfter is the least number of events after which a new horizon is computed.
+// staleAfter is the smallest number of events after which a new horizon is computed.
 const staleAfter = 1024
 
-// add puts an item of the present unit into the batch, for the workers whose
-// memory is in the bytes from low up to high, which is after the last.
+// add adds an item of the current unit to the batch, for the workers whose memory
+// includes bytes from low up to high (exclusive).
 func (e *engine) add(it *pass.Item, low, high uint64) error {
 	b := e.begun()
 	if it.Kind != pass.ItemCut {
@@ -51,7 +51,7 @@ func (e *engine) add(it *pass.Item, low, high uint64) error {
 	return nil
 }
 
-// begun is the batch being filled.
+// begun returns the batch that is being filled.
 func (e *engine) begun() *pass.Batch {
 	if e.batch == nil {
 		if e.stale() {
@@ -63,17 +63,17 @@ func (e *engine) begun() *pass.Batch {
 	return e.batch
 }
 
-// stale reports whether a new horizon is worth what it costs: after many events,
-// or many items.
+// stale reports whether a new horizon is worth its cost: after many events, or many
+// items.
 func (e *engine) stale() bool {
 	h := e.horizon
 	return h == nil || e.run.Now >= h.At+e.opts.staleAfter+h.Cost/4 || !e.sieving && e.run.Now > h.At && e.fed >= h.Fed+h.Cost
 }
 
-// maxClocks bounds the components of clocks in a batch.
+// maxClocks limits the components of clocks in a batch.
 const maxClocks = 1 << 17
 
-// flush hands the batch to the workers.
+// flush passes the batch to the workers.
 func (e *engine) flush() error {
 	b := e.batch
 	if b == nil {
@@ -86,8 +86,8 @@ func (e *engine) flush() error {
 	return e.crew.Put(b)
 }
 
-// settle lets the workers finish what they have, before the state of the
-// address space that they look at changes.
+// settle lets the workers finish what they have, before the state of the address space
+// that they use changes.
 func (e *engine) settle() error {
 	if err := e.flush(); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (e *engine) settle() error {
 	return nil
 }
 
-// feedExtents hands out the bytes of a segment.
+// feedExtents passes on the bytes of a segment.
 func (e *engine) feedExtents(seg replay.Segment) error {
 	fp, ok := seg.(replay.Compressed)
 	if !ok || e.opts.plainRuns {
@@ -121,8 +121,8 @@ func (e *engine) feedExtents(seg replay.Segment) error {
 	return e.release()
 }
 
-// takeExtent takes an extent of the present segment. It reports false after an
-// error, which is in e.failed.
+// takeExtent processes an extent of the current segment. It returns false after an error,
+// which is in e.failed.
 func (e *engine) takeExtent(x *fold.Extent) bool {
 	e.failed = e.feedExtent(x)
 	return e.failed == nil
@@ -154,9 +154,9 @@ func (e *engine) feedExtent(x *fold.Extent) error {
 	return e.addRun(&it)
 }
 
-// hold adds an item of one block to the batch, later and together with others of
-// its segment that do the same to the bytes beside it: a structure is copied, or
-// summed up, by an instruction for each of its members.
+// hold adds an item of one block to the batch, later and combined with other items of its
+// segment that do the same to adjacent bytes. When a structure is copied or summed up,
+// there is an instruction for each of its members.
 func (e *engine) hold(it *pass.Item) error {
 	h := &e.held[0]
 	if it.Write {
@@ -177,10 +177,10 @@ func (e *engine) hold(it *pass.Item) error {
 	return e.addRun(&full)
 }
 
-// heldBytes bounds what is held back of reads, and of writes.
+// heldBytes limits what is held back of reads, and of writes.
 const heldBytes = 1 << pass.PageBits
 
-// release adds what is held back.
+// release adds what was held back.
 func (e *engine) release() error {
 	for i := range e.held {
 		it := e.held[i]
@@ -194,9 +194,9 @@ func (e *engine) release() error {
 	return nil
 }
 
-// fewBytes is the length of extents of a library of which it is looked up whose
-// memory they are: those that an allocator writes beside blocks and into free
-// ones. Of others the exact pass finds out.
+// fewBytes is the largest length of extents of a library for which the owner of the
+// memory is looked up: those that an allocator writes next to blocks and in free ones.
+// The exact pass looks up the others.
 const fewBytes = 64
 
 func (e *engine) checkSite(id replay.SiteID) error {
@@ -206,7 +206,7 @@ func (e *engine) checkSite(id replay.SiteID) error {
 	return nil
 }
 
-// feedTallies hands out the executions of a segment that matter.
+// feedTallies passes on the relevant executions of a segment.
 func (e *engine) feedTallies(seg replay.Segment) error {
 	c, ok := seg.(replay.Compressed)
 	if !ok || e.suspects == nil || e.opts.plainRuns {
@@ -243,7 +243,7 @@ func (e *engine) feedTallies(seg replay.Segment) error {
 	return stopped
 }
 
-// tallyOf is the executions of a run.
+// tallyOf returns the executions of a run.
 func tallyOf(r replay.Run) fold.Tally {
 	t := fold.Tally{Site: r.Site, Base: r.Base, Stride: uint64(r.Stride), Count: r.Count, Times: 1}
 	switch {
@@ -273,7 +273,7 @@ func (e *engine) feedTally(t fold.Tally) error {
 	if a.User {
 		return e.addRun(&it)
 	}
-	for i := uint64(0); i < t.Count; { // as far as the memory is of one kind, at once
+	for i := uint64(0); i < t.Count; { // as far as the memory is of one kind, in one go
 		one := it
 		one.Base, one.Count = t.Base+i*t.Stride, 1
 		user, end := e.business.CountsUntil(e.run.Memory, one.Base)
@@ -302,14 +302,14 @@ func (e *engine) addRun(it *pass.Item) error {
 	if over, span := bits.Mul64(it.Stride, it.Count-1); over == 0 && it.Base+span >= it.Base {
 		return e.add(it, it.Base, it.Base+span+it.Size)
 	}
-	return e.add(it, 0, 0) // backwards, or around the end of the address space
+	return e.add(it, 0, 0) // backward, or around the end of the address space
 }
 
-// maxWork bounds the accesses that are looked at one by one.
+// maxWork limits the accesses that are processed one by one.
 const maxWork = 1 << 38
 
-// feedEvent hands out the present unit, an event that is an access and has that
-// number among its thread's.
+// feedEvent passes on the current unit, an event that is an access and has that number
+// among its thread's events.
 func (e *engine) feedEvent(a *replay.Access, index uint64) error {
 	addr, size := a.Address, a.Size
 	if size == 0 || addr+size < addr {
@@ -328,7 +328,7 @@ func (e *engine) feedEvent(a *replay.Access, index uint64) error {
 	return e.add(&pass.Item{Kind: pass.ItemEvent, Access: id, Base: addr, Count: 1, Size: size, Number: index}, addr, addr+size)
 }
 
-// feedCut begins new lives of the memory in which [addr, addr+size) is.
+// feedCut begins new lives of the memory that contains [addr, addr+size).
 func (e *engine) feedCut(addr, size, at uint64) error {
 	if size == 0 || addr > math.MaxUint64-size {
 		return nil

@@ -95,9 +95,9 @@ func TestCountsWithoutEnumerating(t *testing.T) {
 	}
 }
 
-// TestMemoryIsBounded lets threads take locks of their own for a long time
-// around accesses to common words: nobody ever sees the other, but epochs
-// that nobody can tell apart are kept as one.
+// TestMemoryIsBounded makes threads take their own locks for a long time around accesses
+// to common words. No thread ever sees the other, but epochs that cannot be distinguished
+// are stored as one.
 func TestMemoryIsBounded(t *testing.T) {
 	const threads, rounds = 4, 3000
 	f := newFake(threads)
@@ -123,8 +123,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestHeapChurnIsBounded allocates, uses and frees one block again and again
-// while another thread sits in one long segment.
+// TestHeapChurnIsBounded allocates, uses and frees one block again and again while
+// another thread is in one long segment.
 func TestHeapChurnIsBounded(t *testing.T) {
 	f := newFake(2)
 	index := uint64(0)
@@ -141,7 +141,7 @@ func TestHeapChurnIsBounded(t *testing.T) {
 	}
 	f.segments[1] = []fakeSegment{{0, []replay.Run{{Site: f.site(0x20, 8, event.Read), Base: 0x1008, Count: 1}}}}
 	res := analyze(t, f, Options{SweepEvery: 1000})
-	if res.Dynamic() != 2*rounds { // the long segment is not separated from any of them
+	if res.Dynamic() != 2*rounds { // none of them is separated from the long segment
 		t.Errorf("%d dynamic pairs, want %d", res.Dynamic(), 2*rounds)
 	}
 	if res.Stats.Peak > 10000 {
@@ -201,8 +201,8 @@ func TestWhoseAccess(t *testing.T) {
 	}
 }
 
-// TestWhoseRuns has a library copy from a block of the user's and on, through
-// one of its own, into memory that is nobody's.
+// TestWhoseRuns has a library copy from a block of the user's onward, through one of its
+// own, to memory of unknown owner.
 func TestWhoseRuns(t *testing.T) {
 	const user, lib = 0x10, 0x8010
 	f := newFake(2)

@@ -9,8 +9,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// sharedOnly is a run without the accesses that a trace of the shared memory
-// leaves out.
+// sharedOnly is a run without the accesses that a trace of shared memory omits.
 func sharedOnly(t *testing.T, f *fake) (out *fake, left uint64) {
 	t.Helper()
 	var scout recorder.Scout
@@ -67,8 +66,8 @@ func sharedOnly(t *testing.T, f *fake) (out *fake, left uint64) {
 	return out, left
 }
 
-// TestKeepSharedLosesNoRace: what a trace of the shared memory leaves out takes
-// part in no race.
+// TestKeepSharedLosesNoRace checks that what a trace of shared memory omits takes part in
+// no race.
 func TestKeepSharedLosesNoRace(t *testing.T) {
 	left, races := uint64(0), 0
 	for seed := range uint64(max(*programs/4, 100)) {

@@ -39,12 +39,12 @@ func accessesOf(t *cdr.Trace) (n uint64) {
 	return n
 }
 
-// processorSeconds is the processor time of this process so far.
+// processorSeconds returns the processor time of this process so far.
 func processorSeconds() float64 { return stopwatch.ProcessorTime().Seconds() }
 
-// BenchmarkGrowth analyses the regular kernels on data that grow, and reports
-// the exponent of its processor time in the number of accesses: 1 is as fast as
-// the trace grows, below it slower.
+// BenchmarkGrowth analyses the regular kernels on growing data, and reports the exponent
+// of its processor time in the number of accesses. 1 means that the time grows like the
+// trace.
 func BenchmarkGrowth(b *testing.B) {
 	kernels := []struct {
 		name, flag string
@@ -57,7 +57,7 @@ func BenchmarkGrowth(b *testing.B) {
 		{"lu_nobarrier", "-n", []int{64, 128, 256, 512}, nil},
 	}
 	for _, k := range kernels {
-		var accesses, seconds float64 // of the size before
+		var accesses, seconds float64 // for the previous size
 		for _, size := range k.sizes {
 			args := append([]string{"-p", "4", "-x", k.flag, fmt.Sprint(size)}, k.more...)
 			b.Run(fmt.Sprintf("program=%s/size=%d/threads=4", k.name, size), func(b *testing.B) {
@@ -85,16 +85,16 @@ func BenchmarkGrowth(b *testing.B) {
 	}
 }
 
-// BenchmarkIrregular analyses MP3D, with locks and without, and compares the
-// processor time with that of the plain vector-clock detector on the run
-// access by access: of-plain when that is at hand, of-expanded with what it
-// takes to get it out of the trace.
+// BenchmarkIrregular analyses MP3D, with locks and without, and compares the processor
+// time with that of the plain vector-clock detector on the run access by access: of-plain
+// if that run is already in memory, and of-expanded including the time to expand it from
+// the trace.
 func BenchmarkIrregular(b *testing.B) {
 	for _, name := range []string{"mp3d", "mp3d_nolock"} {
 		for _, threads := range []int{2, 4, 8, 16} {
 			b.Run(fmt.Sprintf("program=%s/threads=%d", name, threads), func(b *testing.B) {
 				trace, opts := exampleTrace(b, name, "-m", "20000", "-s", "3", "-x", "-p", fmt.Sprint(threads))
-				opts.Program = nil // the plain detector does not know whose an access is
+				opts.Program = nil // the plain detector does not know the owner of an access
 				src := replay.FromTrace(trace)
 				var engine, expanding, plain float64
 				var res *Result
@@ -127,9 +127,9 @@ func BenchmarkIrregular(b *testing.B) {
 	}
 }
 
-// BenchmarkLocks analyses a million lock operations of 16 threads: of one lock,
-// of a lock for each thread, so that every access races, and of a hundred
-// thousand locks, so that most do.
+// BenchmarkLocks analyses a million lock operations of 16 threads: with one lock, with a
+// lock for each thread, so that every access races, and with a hundred thousand locks, so
+// that most do.
 func BenchmarkLocks(b *testing.B) {
 	for _, own := range []bool{false, true} {
 		for _, scattered := range []bool{false, true} {
@@ -153,7 +153,7 @@ func BenchmarkRandom(b *testing.B) {
 	}
 }
 
-// measure analyses a run and reports what it took.
+// measure analyses a run and reports the cost.
 func measure(b *testing.B, src replay.Source) {
 	var res *Result
 	before := processorSeconds()

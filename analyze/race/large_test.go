@@ -12,8 +12,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// manyRandom is n accesses of threads at random places. Every hundredth time
-// one of the threads takes a lock.
+// manyRandom returns n accesses of threads at random places. On average every hundredth
+// time, one of the threads takes a lock.
 func manyRandom(n, threads int) *fake {
 	f := newFake(threads)
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -47,8 +47,8 @@ func manyRandom(n, threads int) *fake {
 	return f
 }
 
-// TestManyRandomAccesses analyses a million accesses of 16 threads at random
-// places, with all ways of going about it.
+// TestManyRandomAccesses analyses a million accesses of 16 threads at random places, with
+// all variants of the analysis.
 func TestManyRandomAccesses(t *testing.T) {
 	n := 1_000_000
 	if !cross.Long() {
@@ -76,8 +76,8 @@ func TestManyRandomAccesses(t *testing.T) {
 	}
 }
 
-// TestWorkers analyses kernels that race with any number of workers, and with
-// every run of every segment looked at.
+// TestWorkers analyses racing kernels with any number of workers, and with every run of
+// every segment processed.
 func TestWorkers(t *testing.T) {
 	for _, args := range [][]string{
 		{"lu_nobarrier", "-p", "4", "-x", "-n", "64"},
@@ -101,8 +101,8 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// TestTooLarge has runs that nobody could walk: they are analysed if they
-// touch little, and refused if not.
+// TestTooLarge has runs that cannot be walked. They are analysed if they touch little
+// memory, and rejected if not.
 func TestTooLarge(t *testing.T) {
 	for _, tt := range []struct {
 		stride int64
@@ -131,8 +131,8 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestThreadThatNeverRan: the run ended between the creation of a thread and the
-// first that it did, so that the trace has no such thread.
+// TestThreadThatNeverRan has a run that ended between the creation of a thread and its
+// first action, so the trace does not have the thread.
 func TestThreadThatNeverRan(t *testing.T) {
 	const threads = 3
 	f := newFake(threads)

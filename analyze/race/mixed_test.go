@@ -6,9 +6,9 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// TestReusedAtomicIsNotSuspect: memory that was an atomic variable is used again by many
-// strands in no order, each in a life of its own, as the stack of a thread that
-// executes tasks. The sieve leaves nothing to count.
+// TestReusedAtomicIsNotSuspect reuses the memory of an atomic variable by many unordered
+// strands, each in its own life, as on the stack of a thread that executes tasks. The
+// sieve must leave nothing to count.
 func TestReusedAtomicIsNotSuspect(t *testing.T) {
 	const threads, addr, elsewhere = 200, 0x10000, 0x20000
 	f := newFake(threads)

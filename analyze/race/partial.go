@@ -23,8 +23,8 @@ type Pair struct {
 func (p *Partial) Error() string { return p.Err.Error() }
 func (p *Partial) Unwrap() error { return p.Err }
 
-// PartialOf is what is left to say of a whole result when what was to be done
-// with it was interrupted.
+// PartialOf returns what is left to say of a whole result when what was to be done with
+// it was interrupted.
 func PartialOf(res *Result, err error) *Partial {
 	p := &Partial{Counted: true, Err: err}
 	for i := range res.Races {
@@ -34,7 +34,7 @@ func PartialOf(res *Result, err error) *Partial {
 	return p.sorted()
 }
 
-// partial is the error of an analysis that ended because of err.
+// partial returns the error of an analysis that ended because of err.
 func (e *engine) partial(counted bool, err error) *Partial {
 	p := &Partial{Counted: counted, Err: err}
 	for key, found := range e.pairs.Pairs {

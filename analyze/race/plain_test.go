@@ -9,9 +9,9 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// The plain detector: every access by itself, happens-before as reachability
-// in a graph of events, every pair looked at. It shares nothing with the
-// engine but the words of docs/semantics.md.
+// The plain detector handles every access by itself, computes happens-before as
+// reachability in a graph of events, and compares every pair. It shares nothing with the
+// engine but the rules of docs/semantics.md.
 
 // unfinished is where the units that no event ends stand in the order.
 const unfinished = 1 << 63
@@ -22,7 +22,7 @@ type plainAccess struct {
 	from, to   int            // nodes of the strand, as begin and end are of the thread
 	thread     event.ThreadID
 	lo, size   uint64
-	begin, end int // nodes; -1: before all, len(nodes): after all
+	begin, end int // nodes; -1: before all; len(nodes): after all
 	instant    bool
 	order      uint64
 	ordinal    uint64
@@ -84,21 +84,21 @@ func plainDetect(f *fake, mode Atomics) map[plainKey]*plainPair {
 	return found
 }
 
-// plainDetector is what it knows of a run.
+// plainDetector is what it knows about a run.
 type plainDetector struct {
 	f       *fake
 	mode    Atomics
-	atomics map[uint64][]*plainAccess // that say that a byte is of an atomic variable
+	atomics map[uint64][]*plainAccess // that show a byte to be part of an atomic variable
 }
 
-// plain says that the source has a plain access there, meant that it has an atomic
-// one, apart that a fence of its own stands next to the access.
+// plain says that the source has a plain access there, meant that it has an atomic one,
+// and apart that a separate fence is next to the access.
 func (d *plainDetector) plain(a *plainAccess) bool { return d.f.Plain(a.place.PC) }
 func (d *plainDetector) meant(a *plainAccess) bool { return d.f.Meant(a.place.PC) }
 func (d *plainDetector) apart(a *plainAccess) bool { return d.f.Apart(a.place.PC) }
 
-// counts reports whether a counts as an atomic access to the byte at addr, which a
-// free never does.
+// counts reports whether a counts as an atomic access to the byte at addr. A free never
+// does.
 func (d *plainDetector) counts(a *plainAccess, addr uint64) bool {
 	switch {
 	case a.place.Op == replay.Free:
@@ -169,7 +169,7 @@ func before(a, b *plainAccess, reach [][]bool) bool {
 	return a.to == b.from || reach[a.to][b.from]
 }
 
-// separated reports whether the memory was allocated anew between a and b.
+// separated reports whether the memory was reallocated between a and b.
 func separated(f *fake, a, b *plainAccess, at uint64) bool {
 	for _, e := range f.events {
 		switch e.Kind {
@@ -284,7 +284,7 @@ func plainReach(events []replay.Event) [][]bool {
 	return reach
 }
 
-// plainEdges are the events that directly order event j after themselves.
+// plainEdges returns the events that directly order event j after themselves.
 func plainEdges(events []replay.Event, j int) (from []int) {
 	e := events[j]
 	for i := j - 1; i >= 0; i-- {
@@ -344,7 +344,7 @@ func plainEnds(d *replay.Event, obj uint64) bool {
 	return (d.Kind == event.Init || d.Kind == event.Destroy) && d.Obj == obj || plainRenews(d, obj)
 }
 
-// plainEntered are the events of those that entered the barrier that the thread
+// plainEntered returns the events of those that entered the barrier that the thread
 // leaves at event j, in the life of the barrier in which it entered itself.
 func plainEntered(events []replay.Event, j int) (from []int) {
 	e, life, own := events[j], 0, -1
@@ -367,7 +367,7 @@ func plainEntered(events []replay.Event, j int) (from []int) {
 	return from
 }
 
-// sources are the releases that event j reads from, byte by byte.
+// sources returns the releases that event j reads from, byte by byte.
 func sources(events []replay.Event, j int) (from []int) {
 	for b := events[j].Obj; b < events[j].Obj+uint64(events[j].Size); b++ {
 	back:

@@ -11,8 +11,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// collector keeps a whole run, access by access, as the plain detector wants
-// it.
+// collector records a whole run, access by access, in the form that the plain detector
+// needs.
 type collector struct {
 	f        *fake
 	blocks   []event.Block
@@ -74,7 +74,7 @@ func (c *collector) access(t event.ThreadID, s replay.Site, addr uint64) {
 	c.f.segments[t] = segs
 }
 
-// renumber gives the sites the numbers that they have in a trace.
+// renumber changes the numbers of the sites to those in a trace.
 func (c *collector) renumber(t *cdr.Trace) error {
 	to := make([]replay.SiteID, len(c.f.sites))
 	known := map[replay.Site]replay.SiteID{}
@@ -102,8 +102,7 @@ func (c *collector) renumber(t *cdr.Trace) error {
 	return nil
 }
 
-// record runs an example, once into a trace and at the same time into a
-// collector.
+// record runs an example, and records it in a trace and in a collector at the same time.
 func record(t *testing.T, p examples.Program, seed uint64) (*cdr.Trace, *collector) {
 	t.Helper()
 	elf, err := examples.ELF(p.Name)
@@ -118,9 +117,8 @@ func record(t *testing.T, p examples.Program, seed uint64) (*cdr.Trace, *collect
 	return trace, all
 }
 
-// TestProgramsAgreeWithPlainDetector compares what the engine finds in the
-// traces of real programs with what the plain detector finds in the same runs,
-// collected access by access beside the recorder.
+// TestProgramsAgreeWithPlainDetector compares the engine's results for the traces of real
+// programs with those of the plain detector for the same runs.
 func TestProgramsAgreeWithPlainDetector(t *testing.T) {
 	for _, p := range examples.Programs() {
 		if p.Group == examples.Kernel {

@@ -14,7 +14,7 @@ import (
 
 var programs = flag.Int("programs", 2000, "random programs to compare with the plain detector")
 
-// chooser takes decisions from bytes, or at random when they run out.
+// chooser takes decisions from bytes, or at random after their end.
 type chooser struct {
 	bytes []byte
 	rnd   *rand.Rand
@@ -37,11 +37,11 @@ func (c *chooser) done(steps *int) bool {
 	return *steps < 0 || c.rnd == nil && len(c.bytes) == 0
 }
 
-// programState is what keeps a random program plausible.
+// programState keeps a random program plausible.
 type programState struct {
 	*chooser
 	f        *fake
-	state    []int // 0 unborn, 1 created, 2 running, 3 at a barrier, 4 ended
+	state    []int // 0 not created, 1 created, 2 running, 3 at a barrier, 4 ended
 	owner    map[uint64]int
 	readers  map[[2]uint64]int
 	sems     map[uint64]int
@@ -244,7 +244,7 @@ func (p *programState) odd(t event.ThreadID, obj uint64) {
 	switch p.n(11) {
 	case 8, 9:
 		p.f.do(t, []event.Kind{event.RangeRead, event.RangeWrite}[p.n(2)], p.addr(), uint64(p.n(40)))
-	case 10: // what an initialisation writes, its uses read
+	case 10: // uses read what an initialisation writes
 		p.f.do(t, event.RangeWrite, obj+uint64(p.n(6))*0x100, 32)
 	case 4: // an object's memory becomes another's
 		p.f.do(t, event.Renew, obj+uint64(p.n(6))*0x100, uint64(1+p.n(0x20)))
@@ -258,7 +258,7 @@ func (p *programState) odd(t event.ThreadID, obj uint64) {
 		p.f.do(t, event.CondSignal, obj, 0)
 	case 2:
 		p.f.do(t, event.Destroy, obj+0x400, 0)
-	case 3: // a block that nobody saw allocated
+	case 3: // a block whose allocation was not recorded
 		p.f.do(t, event.Free, p.addr(), uint64(1+p.n(0x3000)))
 	}
 }
@@ -329,8 +329,8 @@ func compareInstance(t *testing.T, what string, got *Instance, want [7]uint64) {
 	}
 }
 
-// variants are the ways in which a program is analysed: with and without
-// keeping the shadow small all the time.
+// variants are the ways in which a program is analysed: with and without keeping the
+// shadow small all the time.
 var variants = []Options{
 	{},
 	{Atomics: Strict, Workers: 3},

@@ -9,14 +9,13 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// What the plain detector and the random programs know of tasks, as
-// docs/semantics.md has them: a strand is a thread, or a task that threads act
-// as.
+// What the plain detector and the random programs know about tasks, by docs/semantics.md:
+// a strand is a thread, or a task that threads act as.
 
 // firstTask is where the numbers of tasks begin, when they stand for threads.
 const firstTask = 1000
 
-// plainStrands are the events with their strands in place of their threads.
+// plainStrands returns the events with their strands in place of their threads.
 func plainStrands(events []replay.Event) []replay.Event {
 	out := make([]replay.Event, len(events))
 	acting := map[event.ThreadID][]event.ThreadID{}
@@ -38,7 +37,7 @@ func plainStrands(events []replay.Event) []replay.Event {
 	return out
 }
 
-// plainActing is what a thread acts as after event i of it.
+// plainActing returns what a thread acts as after event i of it.
 func plainActing(events []replay.Event, i int) event.ThreadID {
 	t, left := events[i].Thread, 0
 	for k := i; k >= 0; k-- {
@@ -87,7 +86,7 @@ type tasks struct {
 	acting map[event.ThreadID][]uint64
 }
 
-// task makes, begins, suspends, resumes or ends a task, in whatever thread.
+// task creates, begins, suspends, resumes or ends a task, in any thread.
 func (p *programState) task(t event.ThreadID) {
 	k := &p.tasks
 	if k.acting == nil {
@@ -127,8 +126,8 @@ func (p *programState) task(t event.ThreadID) {
 	}
 }
 
-// TestRandomStrands compares the engine with the plain detector on programs of
-// tasks that leave one thread and go on in another.
+// TestRandomStrands compares the engine with the plain detector on programs of tasks that
+// leave one thread and continue in another.
 func TestRandomStrands(t *testing.T) {
 	n := 2000
 	if !cross.Long() {
@@ -153,7 +152,7 @@ func TestRandomStrands(t *testing.T) {
 	}
 }
 
-// randomTasks is a random program with tasks.
+// randomTasks returns a random program with tasks.
 func randomTasks(c *chooser, steps int) *fake {
 	p := newProgram(c)
 	p.withTasks = true

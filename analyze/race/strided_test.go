@@ -24,9 +24,8 @@ type strided struct {
 	count  uint64
 }
 
-// stridedProgram is a random program that does the same things again and again,
-// at the same place and at others: loops over arrays with strides and widths of
-// all kinds, in up to 16 threads.
+// stridedProgram is a random program that repeats itself, at the same place and at
+// others: loops over arrays with strides and widths of all kinds, in up to 16 threads.
 func stridedProgram(c *chooser, steps int) *fake {
 	f := newFake(2 + c.n(15))
 	var bodies [][]strided
@@ -147,8 +146,8 @@ func (f *fake) recorded(t testing.TB, budget uint64) (*cdr.Trace, *fake) {
 	return trace, same
 }
 
-// TestStridedProgramsAgree compares what is found in the traces of strided
-// programs, and in the programs themselves, with the plain detector.
+// TestStridedProgramsAgree compares the results for the traces of strided programs, and
+// for the programs themselves, with the plain detector.
 func TestStridedProgramsAgree(t *testing.T) {
 	n, pairs := max(*programs/8, 50), uint64(0)
 	if !cross.Long() {
@@ -178,7 +177,7 @@ func TestStridedProgramsAgree(t *testing.T) {
 	}
 }
 
-// small reports whether the plain detector can be waited for.
+// small reports whether the plain detector is fast enough.
 func (f *fake) small(limit uint64) bool {
 	n := uint64(0)
 	for _, segs := range f.segments {

@@ -13,9 +13,9 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// BenchmarkTasks analyses runs of OpenMP tasks, each a strand of its own with
-// next to nothing to do, and reports the processor time for a task: of all, and
-// of reading S_synch alone.
+// BenchmarkTasks analyses runs of OpenMP tasks, each a separate strand with next to
+// nothing to do. It reports the processor time per task, in total and for reading S_synch
+// alone.
 func BenchmarkTasks(b *testing.B) {
 	const compiler = "riscv64-linux-gnu-gcc"
 	if _, err := exec.LookPath(compiler); err != nil {

@@ -7,11 +7,10 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// The plain vector-clock detector that benchmarks compare the engine with:
-// FastTrack (Flanagan and Freund, PLDI 2009) on a run that is at hand access by
-// access. It only says which four-byte locations have a race, and knows only
-// the events of the kernels: threads, mutexes, barriers. It shares no code with
-// the engine.
+// The plain vector-clock detector with which benchmarks compare the engine: FastTrack
+// (Flanagan and Freund, PLDI 2009) on a run that is in memory access by access. It only
+// finds the four-byte locations that have a race, and only implements the events of the
+// kernels: threads, mutexes, barriers. It shares no code with the engine.
 
 // expanded is a run access by access.
 type expanded struct {
@@ -74,7 +73,7 @@ func (c vectorClock) join(d vectorClock) {
 	}
 }
 
-// location is what is remembered of four bytes.
+// location is what is stored about four bytes.
 type location struct {
 	write, read             uint32 // epochs
 	writeThread, readThread uint16

@@ -41,8 +41,8 @@ func follows(kinds slice.Kinds, kind wet.DepKind) bool {
 	return kinds&slice.Data != 0
 }
 
-// plain returns the slice by a plain walk over the log. names maps to the instances of
-// the graph g that is compared.
+// plain returns the slice by a plain walk over the log. of returns the instance of a
+// statement in g, the graph that is compared.
 func plain(l *slicetest.Log, from []int, o slice.Options, of func(int) wet.Instance, g slice.Graph) map[int]bool {
 	stmts := l.Statements()
 	exits := o.Flow != nil && (o.Kinds == 0 || o.Kinds&slice.Both == slice.Both) && o.Direction == slice.Backward

@@ -8,11 +8,11 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// While pairs are counted, of their first and last instances no more is known
-// than the two units, and where in memory they meet. The executions are looked
-// up afterwards (package resolve).
+// While pairs are counted, only the two units of their first and last instances, and
+// where in memory they meet, are known. The executions are looked up afterwards (package
+// resolve).
 
-// meetingKey is two units, by their places in the order of units.
+// meetingKey is two units, by their positions in the order of units.
 type meetingKey struct{ Later, Earlier uint64 }
 
 func (k meetingKey) compare(l meetingKey) int {
@@ -24,11 +24,12 @@ type Meeting struct {
 	meetingKey
 	LaterThread, EarlierThread event.ThreadID
 	Spots                      []Spot
-	limit                      int // length at which equal spots are looked for
+	limit                      int // length at which equal spots are searched for
 }
 
-// Spot is granules on which an execution of one access of the later unit races
-// with one of the earlier one; it is the first that they have in common.
+// Spot is a set of granules on which an execution of one access of the later unit races
+// with one of the earlier unit. The granule is the first one that the executions have in
+// common.
 type Spot struct {
 	Page           uint64
 	Set            Granules
@@ -36,18 +37,19 @@ type Spot struct {
 	common         uint8 // bytes
 }
 
-// SpotSide says which execution: the one of the access whose first byte is
-// offset after the start of the granule.
+// SpotSide identifies the execution: the one whose first byte is offset after the start
+// of the granule.
 type SpotSide struct {
 	Access uint32
 	Offset int8
 }
 
-// manySpots is how many spots a meeting has at least before equal ones are
-// looked for.
+// manySpots is the smallest number of spots in a meeting at which equal ones are searched
+// for.
 const manySpots = 1 << 10
 
-// offer notes where units meet; they replace the present ones if they differ.
+// offer adds where units meet. If the units are better than the current ones, they
+// replace these.
 func (m *Meeting) offer(k meetingKey, later, earlier event.ThreadID, at Spot) {
 	if m.meetingKey != k {
 		m.meetingKey, m.LaterThread, m.EarlierThread = k, later, earlier
@@ -67,7 +69,7 @@ func (s *Spot) like(t *Spot) bool {
 	return s.Page == t.Page && s.Later == t.Later && s.Earlier == t.Earlier && s.common == t.common
 }
 
-// JoinSpots writes the same as fewer spots.
+// JoinSpots merges equal spots.
 func JoinSpots(all []Spot) []Spot {
 	slices.SortFunc(all, func(a, b Spot) int {
 		return cmp.Or(cmp.Compare(a.Page, b.Page), a.Later.compare(b.Later), a.Earlier.compare(b.Earlier), cmp.Compare(a.common, b.common))
@@ -98,7 +100,7 @@ func (m *Meeting) merge(n *Meeting, sign int) {
 	}
 }
 
-// At is the first common byte of the spot's first granule.
+// At returns the first common byte of the spot's first granule.
 func (s *Spot) At() uint64 {
 	return (s.Page*PerPage+s.Set.first())<<3 + uint64(bits.TrailingZeros8(s.common))
 }

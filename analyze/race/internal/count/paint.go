@@ -7,11 +7,11 @@ import (
 	"hindsight/analyze/replay"
 )
 
-// A unit's executions of an access are first painted on the pages: what is
-// accessed how often. Only then are they compared with what was done before, so
-// that everything of a page that is alike is compared once.
+// A unit's executions of an access are first painted on the pages: what is accessed how
+// often. Only then are they compared with earlier accesses, so that all equal parts of a
+// page are compared once.
 
-// pending is granules that the present unit accesses, each so many times.
+// pending is a set of granules that the current unit accesses, each as many times.
 type pending struct {
 	manner uint32 // index of shard.manners
 	set    Granules
@@ -64,9 +64,9 @@ func (s *Shard) manner(m manner) uint32 {
 	return uint32(len(s.manners) - 1)
 }
 
-// paintRun takes a run of plain accesses of the present unit: it.number at each
-// of it.count addresses. Addresses that are alike modulo 8 touch their granules
-// in the same manner; there are at most eight kinds.
+// paintRun processes a run of plain accesses of the current unit: it.Number at each of
+// it.Count addresses. Addresses that are equal modulo 8 touch their granules in the same
+// manner, so there are at most eight manners.
 func (s *Shard) paintRun(it *pass.Item) {
 	a := &s.Accesses[it.Access]
 	period := uint64(1)
@@ -99,7 +99,7 @@ func (w *progress) skip(k uint64) {
 	w.n -= k
 }
 
-// paintManner paints a progression of granules that are accessed alike.
+// paintManner paints a progression of granules that are accessed in the same manner.
 func (s *Shard) paintManner(m manner, w progress) {
 	const shift = PageBits - 3
 	if s.Accesses[m.access].Atomic == replay.IsAtomic {
@@ -151,8 +151,8 @@ func (s *Shard) paintManner(m manner, w progress) {
 	}
 }
 
-// paintSpecial paints granules of which some bytes, or some of the granule
-// before, are atomic variables.
+// paintSpecial paints granules of which some bytes, or some bytes of the previous
+// granule, are atomic variables.
 func (s *Shard) paintSpecial(m manner, p *page, set Granules, times uint64) {
 	for !set.empty() {
 		i := set.first()
@@ -164,8 +164,8 @@ func (s *Shard) paintSpecial(m manner, p *page, set Granules, times uint64) {
 	}
 }
 
-// variables notes which of the bytes that a manner touches, in granule g and in
-// the one before, are atomic variables to the present unit.
+// variables records which of the bytes that a manner touches, in granule g and in the
+// previous one, are atomic variables for the current unit.
 func (s *Shard) variables(m *manner, g uint64) {
 	m.atomic = m.mask & s.Atomic.Of(g, s.unit.Start, s.unit.End)
 	if m.prev != 0 {
@@ -173,7 +173,7 @@ func (s *Shard) variables(m *manner, g uint64) {
 	}
 }
 
-// settle compares what is painted with what was done before.
+// settle compares what was painted with earlier accesses.
 func (s *Shard) settle() {
 	for _, p := range s.dirty {
 		s.tidyUsed(p)

@@ -19,7 +19,7 @@ func mulSat(a, b uint64) uint64 {
 	return math.MaxUint64
 }
 
-// Pair is a static pair in the making.
+// Pair is a static pair that is being counted.
 type Pair struct {
 	Dynamic     uint64
 	First, Last Meeting
@@ -29,7 +29,7 @@ type Pair struct {
 // the high half.
 type pairKey uint64
 
-// PairTable is all static pairs found so far.
+// PairTable has all static pairs found so far.
 type PairTable struct {
 	Pairs   map[pairKey]*Pair
 	lastKey pairKey
@@ -38,10 +38,10 @@ type PairTable struct {
 
 func NewPairTable() PairTable { return PairTable{Pairs: map[pairKey]*Pair{}} }
 
-// Places are the two places of a key, the first of which is the lower.
+// Places returns the two places of a key, the first of which is the lower.
 func (k pairKey) Places() (x, y uint32) { return uint32(k >> 32), uint32(k) }
 
-// at is the pair of that key, made when it is new.
+// at returns the pair of that key, and adds it if it is new.
 func (t *PairTable) at(key pairKey) *Pair {
 	if t.last == nil || t.lastKey != key {
 		p := t.Pairs[key]
@@ -54,7 +54,7 @@ func (t *PairTable) at(key pairKey) *Pair {
 	return t.last
 }
 
-// Merge adds what another worker found.
+// Merge adds the results of another worker.
 func (t *PairTable) Merge(other *PairTable) {
 	for key, q := range other.Pairs {
 		p := t.Pairs[key]

@@ -9,9 +9,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// The shadow remembers the accesses made so far, by granule of 8 bytes.
-// Granules of a page that were accessed in the same way share what is
-// remembered of them: they are a class.
+// The shadow stores the earlier accesses, by granule of 8 bytes. Granules of a page that
+// were accessed in the same way share their records: they are a class.
 
 const (
 	PageBits  = 10
@@ -60,7 +59,7 @@ func (g *Granules) add(i uint64)               { g[i>>6] |= 1 << (i & 63) }
 func (g Granules) count() uint64               { return uint64(bits.OnesCount64(g[0]) + bits.OnesCount64(g[1])) }
 func Singleton(i uint64) (g Granules)          { g.add(i); return g }
 
-// first is the number of the first granule; there is one.
+// first returns the number of the first granule; there is one.
 func (g Granules) first() uint64 {
 	if g[0] != 0 {
 		return uint64(bits.TrailingZeros64(g[0]))
@@ -68,8 +67,8 @@ func (g Granules) first() uint64 {
 	return 64 + uint64(bits.TrailingZeros64(g[1]))
 }
 
-// member is a member of a series: executions in one epoch, or in several that
-// nobody can tell apart.
+// member is a member of a series: executions in one epoch, or in several epochs that no
+// thread can distinguish.
 type member struct {
 	epoch       uint64 // the last of the epochs
 	total       uint64 // executions up to and including these
@@ -79,19 +78,18 @@ type member struct {
 // manner is the way in which an access touches a granule.
 type manner struct {
 	access uint32 // index of Config.Accesses
-	// offset of the first byte accessed from the start of the granule; it is
-	// negative when the access began in the granule before.
+	// offset of the first byte accessed from the start of the granule. It is negative if
+	// the access began in the previous granule.
 	offset int8
 	mask   uint8 // bytes of the granule
-	prev   uint8 // bytes of the granule before
+	prev   uint8 // bytes of the previous granule
 	op     replay.Op
-	// Of those, the bytes to which the access counts as an atomic one.
+	// The bytes among these to which the access counts as an atomic one.
 	atomic, prevAtomic uint8
 }
 
-// racing are the bytes of the granule on which executions in the two manners
-// race, if nothing orders them; none if the first such byte is in the granule
-// before.
+// racing returns the bytes of the granule on which executions in the two manners race, if
+// nothing orders them. It returns none if the first such byte is in the previous granule.
 func (m *manner) racing(n *manner) uint8 {
 	if m.op.Call() && n.op.Call() {
 		m, n = &manner{mask: m.mask, prev: m.prev}, &manner{mask: n.mask, prev: n.prev}
@@ -102,23 +100,22 @@ func (m *manner) racing(n *manner) uint8 {
 	return m.mask & n.mask &^ (m.atomic & n.atomic)
 }
 
-// column is the series of the executions by one thread of one access that
-// touched the same bytes of a granule.
+// column is the series of the executions, by one thread and of one access, that touched
+// the same bytes of a granule.
 type column struct {
 	manner
 	thread event.ThreadID
 	strand event.StrandID // that the thread acted as
-	// cut is the 1-based place in S_synch of the first allocation of this
-	// memory since, 0 if there was none.
+	// cut is the 1-based position in S_synch of the first allocation of this memory
+	// since, or 0 if there was none.
 	cut    uint64
 	before uint64 // executions dropped from the front of the series
 	newest member // the last of the series
 	older  []member
 }
 
-// unseen finds the executions that a thread whose clock stands at seen for
-// this column's thread is not ordered after: the first unit with one, and how
-// many there are.
+// unseen returns the executions that are not ordered before a thread whose clock is at
+// seen for this column's thread: the first unit with one, and their number.
 func (c *column) unseen(seen uint64) (first, count uint64) {
 	if c.newest.epoch <= seen {
 		return 0, 0
@@ -141,7 +138,7 @@ func (c *column) unseen(seen uint64) (first, count uint64) {
 	return first, c.newest.total - base
 }
 
-// add records executions in a unit. It says whether the series became longer.
+// add records executions in a unit. It reports whether the series became longer.
 func (c *column) add(u *pass.Unit, times uint64) bool {
 	m := &c.newest
 	if m.epoch == u.Epoch {
@@ -158,17 +155,17 @@ func (c *column) add(u *pass.Unit, times uint64) bool {
 	return true
 }
 
-// weight is the column and its members.
+// weight returns the column and its members.
 func (c *column) weight() int { return 2 + len(c.older) }
 
 // class is granules of a page, and what is remembered of each of them.
 type class struct {
 	set     Granules
 	columns []column
-	limit   int32 // length at which superfluous columns are looked for again
+	limit   int32 // number of columns at which superfluous ones are searched for again
 }
 
-// weigh is the columns and members of a class.
+// weigh returns the columns and members of a class.
 func (c *class) weigh() int {
 	n := 0
 	for i := range c.columns {
@@ -187,22 +184,22 @@ func (c *class) copyTo(set Granules) class {
 	return d
 }
 
-// page is what is remembered of 1024 bytes.
+// page is what is stored about 1024 bytes.
 type page struct {
 	number  uint64
-	looks   Granules // that are looked at
-	atomic  Granules // of which some bytes are atomic variables
-	after   Granules // after one of those
-	touched Granules // in some class
+	looks   Granules // granules that are processed
+	atomic  Granules // granules of which some bytes are atomic variables
+	after   Granules // granules after one of those
+	touched Granules // granules in some class
 	classes []class
-	of      *[PerPage]uint8 // the class of each granule; nil: there are few
+	of      *[PerPage]uint8 // the class of each granule; nil: there are few classes
 	pending []pending
 	tidied  *pass.Horizon // at the last time that the page was thinned
 	work    int           // comparisons of classes since
-	idle    int           // times that this made little of the page, lately
+	idle    int           // how often this hardly reduced the page, recently
 }
 
-// weigh is the columns and members of the page.
+// weigh returns the columns and members of the page.
 func (p *page) weigh() (n int) {
 	for i := range p.classes {
 		n += p.classes[i].weigh()
@@ -210,10 +207,10 @@ func (p *page) weigh() (n int) {
 	return n
 }
 
-// fewClasses is how many classes of a page are looked through to find one.
+// fewClasses is the largest number of classes of a page that are searched one by one.
 const fewClasses = 4
 
-// classAt is the class of a granule that is in one.
+// classAt returns the class of a granule that is in one.
 func (p *page) classAt(g uint64) int {
 	if p.of != nil {
 		return int(p.of[g])
@@ -260,8 +257,8 @@ func (p *page) name(i int) {
 	}
 }
 
-// part makes the granules that class i has in common with set a class of their
-// own and says which; grown is what there is to remember in addition.
+// part moves the granules that class i has in common with set to a class of their own,
+// and returns it. grown is the additional memory.
 func (p *page) part(i int, set Granules) (own int, grown int) {
 	c := &p.classes[i]
 	both := c.set.and(set)
@@ -299,9 +296,9 @@ func (s *shadow) within(first, last uint64, yield func(p *page)) {
 	}
 }
 
-// cut separates what is remembered of the granules that [addr, addr+size)
-// touches from accesses that begin at place at (1-based) of S_synch or later.
-// It returns what there is to remember in addition.
+// cut separates what is stored about the granules that [addr, addr+size) touches from
+// accesses that begin at position at (1-based) of S_synch or later. It returns the
+// additional records.
 func (s *shadow) cut(addr, size, at uint64) (grown int) {
 	if size == 0 {
 		return 0

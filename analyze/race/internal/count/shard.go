@@ -10,15 +10,15 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Shard is a worker of the exact pass: it remembers the accesses to its part of
-// memory and counts the pairs that race there.
+// Shard is a worker of the exact pass. It stores the accesses to its part of memory and
+// counts the pairs that race there.
 type Shard struct {
 	Config
 	sorted  []uint64 // the pages of suspects
 	shadow  shadow
 	Pairs   PairTable
 	unit    *pass.Unit
-	manners []manner // of the present access
+	manners []manner // of the current access
 	dirty   []*page  // with something pending
 	horizon *pass.Horizon
 	swept   *pass.Horizon // at the last sweep
@@ -27,25 +27,25 @@ type Shard struct {
 	Stats   Stats
 }
 
-// Config is what a shard looks at. It does not change while it counts.
+// Config says what a shard processes. It does not change while it counts.
 type Config struct {
-	Number, Of int           // the shard looks at every of-th page of a sieve, by hash
+	Number, Of int           // the shard processes every Ofth page of a sieve, by hash
 	Accesses   []pass.Access // by index
-	// Suspects are, by page of a sieve, a bit for each byte on which there is a
-	// race; nil: all of the shard's memory.
+	// Suspects has, by page of a sieve, a bit for each byte on which there is a race. nil
+	// means all of the shard's memory.
 	Suspects map[uint64][]uint64
-	Atomic   *replay.Atomics // nil: no byte is an atomic variable
+	Atomic   *replay.Atomics // nil: no byte is part of an atomic variable
 	// Own reports whether memory is a thread's own.
 	Own          func(t event.ThreadID, addr uint64) bool
-	SweepEvery   int // records that may be added before the shadow is swept
-	ColumnsLimit int // columns of a class up to which none is looked for to merge or drop
+	SweepEvery   int // number of records that may be added before the shadow is swept
+	ColumnsLimit int // number of columns of a class up to which none is searched for to merge or drop
 }
 
 // Stats says how much work counting was.
 type Stats struct {
 	Accesses uint64 // to memory with races
-	Groups   uint64 // of those, that were looked at together
-	Peak     int    // records of accesses held at once, at most
+	Groups   uint64 // of these, number that were processed together
+	Peak     int    // largest number of records of accesses at a time
 	Sweeps   int
 }
 
@@ -84,11 +84,11 @@ func (s *Shard) Take(b *pass.Batch, items []pass.Item) error {
 	return nil
 }
 
-// perSieve is the pages of the shadow in a page of a sieve.
+// perSieve is the number of pages of the shadow in a page of a sieve.
 const perSieve = 1 << (pass.PageBits - PageBits)
 
-// page returns a page of the shadow, or nil when the shard looks at nothing in
-// the whole page of the sieve.
+// page returns a page of the shadow, or nil if the shard processes nothing in the whole
+// page of the sieve.
 func (s *Shard) page(number uint64) *page {
 	if s.shadow.last != nil && s.shadow.last.number == number {
 		return s.shadow.last
@@ -115,7 +115,7 @@ func (s *Shard) page(number uint64) *page {
 	return p
 }
 
-// suspectGranules are those of page number part of a page of a sieve.
+// suspectGranules returns those of page number part of a page of a sieve.
 func suspectGranules(near []uint64, part uint64) (g Granules) {
 	const words = 1 << pass.PageBits / 64 / perSieve
 	for i, w := range near[part*words : (part+1)*words] {
@@ -140,7 +140,7 @@ func (s *Shard) markAtomic(p *page) {
 	}
 }
 
-// nextPage is the first page after the given one that the shard may look at.
+// nextPage returns the first page after the given one that the shard may look at.
 func (s *Shard) nextPage(number uint64) (uint64, bool) {
 	outer := number/perSieve + 1
 	if s.Suspects == nil {
@@ -153,7 +153,7 @@ func (s *Shard) nextPage(number uint64) (uint64, bool) {
 	return s.sorted[i] * perSieve, true
 }
 
-// common are the granules of a set that are not the thread's own memory.
+// common returns the granules of a set that are not the thread's own memory.
 func (s *Shard) common(p *page, set Granules) (rest Granules) {
 	for !set.empty() {
 		i := set.first()
@@ -165,8 +165,8 @@ func (s *Shard) common(p *page, set Granules) (rest Granules) {
 	return rest
 }
 
-// touch finds the races of executions of the present unit, times on each
-// granule of a set, with what was done there before, and remembers them.
+// touch finds the races of executions of the current unit, times on each granule of a
+// set, with earlier accesses there, and stores them.
 func (s *Shard) touch(p *page, set Granules, m manner, times uint64) {
 	c := column{manner: m, thread: s.unit.Thread, strand: s.unit.Strand}
 	if fresh := set.without(p.touched); !fresh.empty() {
@@ -183,16 +183,16 @@ func (s *Shard) touch(p *page, set Granules, m manner, times uint64) {
 	}
 }
 
-// check counts the pairs of executions, which touch the granules of a class as
-// c says, with what is remembered of them. It returns the index of the column
-// that the executions themselves belong in, or -1.
+// check counts the pairs of executions, which touch the granules of a class as c says,
+// with what is stored about them. It returns the index of the column that the executions
+// themselves belong to, or -1.
 func (s *Shard) check(p *page, cl *class, c *column, times uint64) int {
 	s.Stats.Groups++
 	least := s.horizon.Least
 	own := -1
 	for i := 0; i < len(cl.columns); i++ {
 		d := &cl.columns[i]
-		if int(d.strand) < len(least) && d.newest.epoch <= least[d.strand] { // everybody has seen it
+		if int(d.strand) < len(least) && d.newest.epoch <= least[d.strand] { // every thread has seen it
 			s.records -= d.weight()
 			last := len(cl.columns) - 1
 			*d, cl.columns[last] = cl.columns[last], column{}
@@ -206,7 +206,7 @@ func (s *Shard) check(p *page, cl *class, c *column, times uint64) int {
 			}
 			continue
 		}
-		if c.racing(&d.manner) == 0 || // no common byte, or the first one is in the granule before
+		if c.racing(&d.manner) == 0 || // no common byte, or the first one is in the previous granule
 			!c.op.Writes() && !d.op.Writes() ||
 			d.cut != 0 && d.cut <= s.unit.Start {
 			continue
@@ -224,8 +224,8 @@ func (s *Shard) check(p *page, cl *class, c *column, times uint64) int {
 	return own
 }
 
-// found counts dynamic pairs, so many on each granule of a set, of executions
-// in the present unit with those of d from its unit first on.
+// found counts dynamic pairs: on each granule of a set, pairs of executions in the
+// current unit with those of d from its unit first on.
 func (s *Shard) found(p *page, set Granules, c, d *column, first, dynamic uint64) {
 	x, y := s.Accesses[c.access].Place, s.Accesses[d.access].Place
 	pr := s.Pairs.at(pairKey(min(x, y))<<32 | pairKey(max(x, y)))
@@ -257,7 +257,7 @@ func (s *Shard) remember(cl *class, own int, c *column, times uint64) {
 	s.Stats.Peak = max(s.Stats.Peak, s.records)
 }
 
-// takeEvent takes the present unit, an event that is an access.
+// takeEvent processes the current unit, an event that is an access.
 func (s *Shard) takeEvent(it *pass.Item) {
 	addr, end := it.Base, it.Base+it.Size
 	m := manner{access: it.Access, op: s.Accesses[it.Access].Op}
@@ -277,7 +277,7 @@ func (s *Shard) takeEvent(it *pass.Item) {
 			at = next << PageBits
 			continue
 		}
-		if at&7 == 0 && at-addr >= 8 && end-at >= 8 { // all that is whole in the page, at once
+		if at&7 == 0 && at-addr >= 8 && end-at >= 8 { // everything that is whole in the page, in one go
 			n := min((end-at)>>3, PerPage-g&(PerPage-1))
 			m.offset, m.mask, m.prev = math.MinInt8, wholeMask, wholeMask
 			m.atomic, m.prevAtomic = all, all
@@ -301,7 +301,7 @@ func (s *Shard) takeEvent(it *pass.Item) {
 	s.trim()
 }
 
-// lastBytes is the bytes from addr on in the granule that ends at end.
+// lastBytes returns the bytes from addr on in the granule that ends at end.
 func lastBytes(addr, end uint64) uint8 {
 	switch {
 	case addr >= end:

@@ -7,14 +7,14 @@ import (
 	"hindsight/analyze/race/internal/pass"
 )
 
-// ColumnsLimit is the number of columns of a granule up to which none is looked
-// for that could be merged or dropped.
+// ColumnsLimit is the number of columns of a granule up to which none is searched for to
+// merge or drop.
 const ColumnsLimit = 16
 
-// gone reports whether no access still to come can race with the column.
+// gone reports whether no access that follows can race with the column.
 func (c *column) gone(h *pass.Horizon) bool { return h.Past(c.strand, c.newest.epoch, c.cut) }
 
-// thin drops and merges what a class need not remember.
+// thin drops and merges what a class need not store.
 func (s *Shard) thin(cl *class) {
 	before := cl.weigh()
 	cl.thin(s.horizon)
@@ -22,7 +22,7 @@ func (s *Shard) thin(cl *class) {
 	cl.limit = int32(min(2*len(cl.columns), math.MaxInt32))
 }
 
-// thin drops and merges what nobody to come can tell apart.
+// thin drops and merges what no later access can distinguish.
 func (cl *class) thin(h *pass.Horizon) {
 	kept := cl.columns[:0]
 	for i := range cl.columns {
@@ -41,7 +41,7 @@ func (cl *class) thin(h *pass.Horizon) {
 	cl.columns = kept
 }
 
-// twin finds a column in kept that nobody can tell from c, which is younger.
+// twin returns a column in kept that cannot be distinguished from c, which is younger.
 func (c *column) twin(kept []column, h *pass.Horizon) int {
 	if c.cut == 0 {
 		return -1
@@ -55,7 +55,7 @@ func (c *column) twin(kept []column, h *pass.Horizon) int {
 	return -1
 }
 
-// joined puts the series of the younger column c after that of k.
+// joined appends the series of the younger column c to that of k.
 func (k *column) joined(c *column, h *pass.Horizon) column {
 	out := *c
 	out.before = k.before
@@ -83,8 +83,8 @@ func (k *column) joined(c *column, h *pass.Horizon) column {
 	return out
 }
 
-// shorten drops members that everybody has seen and merges those that nobody
-// can tell apart.
+// shorten drops members that every thread has seen, and merges those that cannot be
+// distinguished.
 func (c *column) shorten(h *pass.Horizon) {
 	if len(c.older) == 0 {
 		return
@@ -118,8 +118,8 @@ func (c *column) shorten(h *pass.Horizon) {
 	c.older = s
 }
 
-// trim thins the shadow when it has grown, if more is known of who has seen
-// what than the last time.
+// trim thins the shadow if it has grown, and if more is known than last time about what
+// threads have seen.
 func (s *Shard) trim() {
 	if s.records > s.sweepAt && s.horizon != s.swept {
 		s.sweep()
@@ -151,8 +151,8 @@ func (s *Shard) tidy(p *page) {
 	p.tidied, p.work = s.horizon, 0
 }
 
-// tidyUsed thins a page of many classes that has been in use since, so that
-// what is alike again is compared once.
+// tidyUsed thins a page of many classes that was used since, so that what is equal again
+// is compared once.
 func (s *Shard) tidyUsed(p *page) {
 	n := len(p.classes)
 	if n < fewClasses || p.work < n<<(2+p.idle) || p.tidied == s.horizon {
@@ -167,8 +167,7 @@ func (s *Shard) tidyUsed(p *page) {
 	}
 }
 
-// join drops classes of which nothing is remembered and makes one of those of
-// which the same is.
+// join drops classes without records, and merges those with the same records.
 func (p *page) join() {
 	kept, marks := p.classes[:0], make([]uint64, 0, len(p.classes))
 	p.touched = Granules{}
@@ -194,7 +193,7 @@ func (p *page) join() {
 	p.index()
 }
 
-// mark is equal where what is remembered is.
+// mark is equal for equal records.
 func (c *class) mark() uint64 {
 	h := uint64(len(c.columns))
 	for i := range c.columns {

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// A pass over the run hands its accesses, in the order of units, to workers
-// that each look at their own part of memory. All workers get all items.
+// A pass over the run sends its accesses, in the order of units, to workers that each
+// process their own part of memory. All workers get all items.
 
 type itemKind uint8
 
@@ -24,17 +24,16 @@ type Item struct {
 	Lane   Lane
 	Unit   int32  // index of batch.units
 	Access uint32 // index of the accesses of the run
-	Bits   int32  // 1 + index of batch.bits, of the one block of an extent, see fold.Extent; 0: none
+	Bits   int32  // 1 + index of batch.bits, of the single block of an extent, see fold.Extent; 0: none
 	Base   uint64
 	Stride uint64
 	Count  uint64
 	Size   uint64 // bytes of each of count blocks, of an event or of what begins a new life
-	// times of a run, index of the event, 1-based place of the cut in S_synch
+	// times of a run, index of the event, or 1-based position of the cut in S_synch
 	Number uint64
 }
 
-// Batch is a number of items in order, for each worker those that it must look
-// at.
+// Batch has a number of items in order and, for each worker, those that it must process.
 type Batch struct {
 	Units   []Unit
 	Clocks  []uint64
@@ -42,7 +41,7 @@ type Batch struct {
 	Items   [][]Item
 	All     int          // items
 	Horizon *Horizon     // of a moment before the first item
-	left    atomic.Int32 // workers that have not taken it
+	left    atomic.Int32 // workers that have not processed it
 }
 
 func (b *Batch) reset() {
@@ -53,13 +52,13 @@ func (b *Batch) reset() {
 	}
 }
 
-// Taker takes the items of a pass.
+// Taker processes the items of a pass.
 type Taker interface {
-	// Take takes items of a batch, which belongs to others afterwards.
+	// Take processes items of a batch. It must not keep the batch.
 	Take(b *Batch, items []Item) error
 }
 
-// Crew is the workers of a pass.
+// Crew has the workers of a pass.
 type Crew struct {
 	takers  []Taker
 	in      []chan *Batch
@@ -70,10 +69,10 @@ type Crew struct {
 	err     error
 }
 
-// ahead is how many batches a worker may be late.
+// ahead is how many batches a worker may be behind.
 const ahead = 4
 
-// NewCrew starts the workers; a single one works where it is called from.
+// NewCrew starts the workers. A single worker runs in the calling goroutine.
 func NewCrew(takers []Taker) *Crew {
 	c := &Crew{takers: takers, free: make(chan *Batch, ahead+2)}
 	if len(takers) == 1 {
@@ -99,7 +98,7 @@ func NewCrew(takers []Taker) *Crew {
 	return c
 }
 
-// Fresh is an empty batch.
+// Fresh returns an empty batch.
 func (c *Crew) Fresh() *Batch {
 	select {
 	case b := <-c.free:
@@ -110,7 +109,7 @@ func (c *Crew) Fresh() *Batch {
 	}
 }
 
-// release says that a worker has taken the batch.
+// release records that the worker has processed the batch.
 func (c *Crew) release(b *Batch) {
 	if b.left.Add(-1) > 0 {
 		return
@@ -135,7 +134,7 @@ func (c *Crew) failed() error {
 	return c.err
 }
 
-// Put hands a batch to the workers. It must not be changed any more.
+// Put sends a batch to the workers. The batch must not be changed any more.
 func (c *Crew) Put(b *Batch) error {
 	if len(c.takers) == 1 {
 		b.left.Store(1)
@@ -151,7 +150,7 @@ func (c *Crew) Put(b *Batch) error {
 	return c.failed()
 }
 
-// Wait returns when everything has been taken.
+// Wait returns when all batches are processed.
 func (c *Crew) Wait() { c.pending.Wait() }
 
 // Stop ends the workers.

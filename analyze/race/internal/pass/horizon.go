@@ -9,25 +9,25 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Horizon is what threads can still tell apart, at a moment of the run. It
-// remains true later: what has been learnt since lies above own and at.
+// Horizon says what threads can still distinguish, at a moment of the run. It remains
+// true later, because everything learnt since is above own and at.
 type Horizon struct {
-	At    uint64     // place in S_synch, 1-based
-	Cost  uint64     // values looked at to make it
+	At    uint64     // 1-based position in S_synch
+	Cost  uint64     // number of values read to compute it
 	Fed   uint64     // items before
 	own   []uint64   // each strand's epoch at the moment
 	Least []uint64   // for each strand, its least component in the clocks of other live strands
-	held  [][]uint64 // for each strand, its components in the clocks held by anyone, sorted
+	held  [][]uint64 // for each strand, its components in all clocks, sorted
 	start []uint64   // where the current segments of live threads start, sorted
 }
 
-// NewHorizon makes the horizon of the present moment of a run.
+// NewHorizon computes the horizon of the current moment of a run.
 func NewHorizon(run *replay.Walk, fed uint64) *Horizon {
 	n := run.Order.Strands()
 	h := &Horizon{At: run.Now, Fed: fed, own: make([]uint64, n), Least: make([]uint64, n), held: make([][]uint64, n)}
 	for t := range n {
 		h.own[t] = run.Order.Epoch(event.StrandID(t))
-		h.Least[t] = h.own[t] // what a thread that t makes later will have seen at least
+		h.Least[t] = h.own[t] // a thread that t creates later will have seen at least this
 	}
 	run.Order.Live(func(u event.StrandID, c hb.Clock) {
 		h.Cost += uint64(n)
@@ -38,7 +38,7 @@ func NewHorizon(run *replay.Walk, fed uint64) *Horizon {
 		}
 	})
 	run.Order.Running(func(t event.ThreadID) {
-		if int(t) < len(run.Starts) { // or the run ended before it did anything
+		if int(t) < len(run.Starts) { // otherwise the run ended before it did anything
 			h.start = append(h.start, run.Starts[t])
 		}
 	})
@@ -65,7 +65,7 @@ func NewHorizon(run *replay.Walk, fed uint64) *Horizon {
 	return h
 }
 
-// SameEpochs reports whether nobody can tell epochs a < b of strand s apart.
+// SameEpochs reports whether no thread can distinguish epochs a < b of strand s.
 func (h *Horizon) SameEpochs(s event.StrandID, a, b uint64) bool {
 	if int(s) >= len(h.own) || b > h.own[s] {
 		return false
@@ -75,7 +75,7 @@ func (h *Horizon) SameEpochs(s event.StrandID, a, b uint64) bool {
 	return i == len(held) || held[i] >= b
 }
 
-// SameCuts reports whether nobody can tell allocations at a < b apart.
+// SameCuts reports whether no thread can distinguish allocations at a < b.
 func (h *Horizon) SameCuts(a, b uint64) bool {
 	if b > h.At {
 		return false
@@ -84,8 +84,8 @@ func (h *Horizon) SameCuts(a, b uint64) bool {
 	return i == len(h.start) || h.start[i] >= b
 }
 
-// Past reports whether no access still to come can race with one of a strand in an
-// epoch, to memory whose life ended at cut, 0 if it has not.
+// Past reports whether no later access can race with one of a strand in an epoch, to
+// memory whose life ended at cut (0 if it has not ended).
 func (h *Horizon) Past(s event.StrandID, epoch, cut uint64) bool {
 	if h == nil {
 		return false

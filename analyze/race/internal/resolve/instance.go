@@ -6,8 +6,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// ref names an execution: the place in the order of units (see pass.Unit.Order)
-// and the ordinal of the site, or the index of the event.
+// ref identifies an execution: its position in the order of units (see pass.Unit.Order),
+// and the ordinal of the site or the index of the event.
 type ref struct{ Order, Ordinal uint64 }
 
 // Execution is one execution of an access.

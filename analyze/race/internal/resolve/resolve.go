@@ -29,7 +29,7 @@ type side struct {
 
 func (s *side) isEvent() bool { return s.order < replay.Unfinished && s.order&1 != 0 }
 
-// quest is the search for an instance: spots of one access on each side.
+// quest is the search for an instance: the spots of one access on each side.
 type quest struct {
 	later, earlier side
 	back           bool // the last instance
@@ -38,8 +38,8 @@ type quest struct {
 	addr           uint64
 }
 
-// Pairs finds the instances of all pairs of a run of so many threads and sorts
-// these by the first ones.
+// Pairs finds the instances of all pairs of a run with threads threads, and sorts the
+// pairs by their first ones.
 func Pairs(ctx context.Context, src replay.Source, threads int, accesses []pass.Access, pairs *count.PairTable) ([]Pair, error) {
 	var all []*quest
 	byPair := map[*count.Pair][2][]*quest{}
@@ -81,7 +81,7 @@ func Pairs(ctx context.Context, src replay.Source, threads int, accesses []pass.
 
 func (q *quest) instance() Instance { return Instance{Later: q.x, Earlier: q.y, Addr: q.addr} }
 
-// quests are the searches of a meeting, one for each two accesses.
+// quests returns the searches of a meeting, one for each two accesses.
 func quests(m *count.Meeting, back bool) (all []*quest) {
 	spots := count.JoinSpots(m.Spots)
 	slices.SortFunc(spots, func(a, b count.Spot) int {
@@ -101,7 +101,7 @@ func quests(m *count.Meeting, back bool) (all []*quest) {
 	return all
 }
 
-// findPlaces finds the segments and events that the units are.
+// findPlaces finds the segments and events of the units.
 func findPlaces(ctx context.Context, src replay.Source, threads int, all []*quest) error {
 	bySeq := map[uint64][]*side{}
 	for _, q := range all {
@@ -240,8 +240,8 @@ func (q *quest) access(s *side) uint32 {
 	return q.y.Access
 }
 
-// settle notes the execution of a side; that of the later one is settled first
-// and leaves the spots where it took part.
+// settle sets the execution of a side. That of the later side is set first, and only
+// leaves the spots in which it took part.
 func (q *quest) settle(s *side, ordinal, addr uint64) {
 	if s == &q.later {
 		q.x.Ordinal, q.x.Addr = ordinal, addr
@@ -334,7 +334,7 @@ func (t *targets) at(addr uint64) bool {
 	return false
 }
 
-// in finds the first execution of a run, or the last, that is at a target.
+// in returns the first execution of a run, or the last, that is at a target.
 func (t *targets) in(r replay.Run, size uint64, back bool) (ordinal, addr uint64, ok bool) {
 	if r.Stride == 0 {
 		if back {
@@ -363,8 +363,8 @@ func (t *targets) in(r replay.Run, size uint64, back bool) (ordinal, addr uint64
 	return 0, 0, false
 }
 
-// leave is after how many steps from addr on accesses of size bytes can touch
-// another page than the first one's.
+// leave returns the number of steps from addr on after which accesses of size bytes can
+// touch another page than the first one's.
 func leave(addr uint64, stride int64, size uint64) uint64 {
 	const pageSize = 1 << count.PageBits
 	in := addr & (pageSize - 1)

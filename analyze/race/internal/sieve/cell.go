@@ -6,8 +6,7 @@ import (
 	"hindsight/analyze/internal/layer"
 )
 
-// cell is what a sieve remembers of eight bytes of a page in which accesses
-// are scattered.
+// cell is what a sieve stores about eight bytes of a page with scattered accesses.
 type cell struct {
 	w, r         layer.Stamp // a write and a read
 	wmask, rmask uint8       // and their bytes, 0: none
@@ -25,8 +24,8 @@ type trace8 struct {
 // cells are those of a page.
 type cells struct {
 	of [sieveSize / 8]cell
-	// fresh has a bit for each cell of which something is remembered that the
-	// memory's present life has seen: those that a new life must look at.
+	// fresh has a bit for each cell with records of the memory's current life. These are
+	// the cells that a new life must process.
 	fresh [sieveSize / 8 / 64]uint64
 }
 
@@ -52,7 +51,7 @@ func (s *Sieve) split(p *sievePage) {
 	p.Layers = nil
 }
 
-// touchCells takes an access of the present unit to the dots of page p.
+// touchCells processes an access of the current unit to the dots of page p.
 func (s *Sieve) touchCells(p *sievePage, write bool) {
 	d := &s.dots
 	for w := d.Lo; w <= d.Hi; w++ {
@@ -68,8 +67,7 @@ func (s *Sieve) touchCells(p *sievePage, write bool) {
 	}
 }
 
-// touchCell takes an access to bytes m of a cell and returns those on which it
-// races.
+// touchCell processes an access to bytes m of a cell and returns those on which it races.
 func (s *Sieve) touchCell(c *cell, m uint8, write bool) (hit uint8) {
 	if c.w == s.me {
 		m &^= c.wmask
@@ -143,7 +141,7 @@ func (c *cell) keep(kept []trace8) {
 	*c.more = kept
 }
 
-// remove forgets what is known of bytes m beyond the first write and read.
+// remove removes what is stored about bytes m beyond the first write and read.
 func (c *cell) remove(m uint8) {
 	if c.more == nil {
 		return
@@ -181,7 +179,7 @@ func (c *cell) put(t trace8) {
 	*c.more = append(*c.more, t)
 }
 
-// thinCell drops what nothing to come can race with.
+// thinCell drops what no later access can race with.
 func (s *Sieve) thinCell(c *cell) {
 	kept := (*c.more)[:0]
 	for _, t := range *c.more {
@@ -192,8 +190,7 @@ func (s *Sieve) thinCell(c *cell) {
 	c.keep(kept)
 }
 
-// cutCells begins new lives of the cells that the dots, which are whole granules,
-// are in.
+// cutCells begins new lives of the cells that contain the dots, which are whole granules.
 func (s *Sieve) cutCells(c *cells, at uint64) {
 	d := &s.dots
 	for i := d.Lo / 8; i <= d.Hi/8; i++ {

@@ -10,13 +10,14 @@ import (
 // be none and touch atomic variables. There are few such granules, so that each
 // has a list.
 
-// mixed is what the sieve knows of a granule with an atomic variable.
+// mixed is what the sieve stores about a granule with an atomic variable.
 type mixed struct {
 	trace8
 	atomic bool
 }
 
-// manyMixed is how long the list of a granule grows; beyond that it is suspect.
+// manyMixed is the largest length of the list of a granule, beyond which the granule is
+// suspect.
 const manyMixed = 64
 
 // mixExtent takes an atomic access. One that makes no atomic variable of what it
@@ -40,7 +41,7 @@ func (s *Sieve) mixExtent(it *pass.Item) error {
 	return nil
 }
 
-// mixDots takes a plain access to the dots of page number.
+// mixDots processes a plain access to the dots of a page.
 func (s *Sieve) mixDots(number uint64, write bool) error {
 	d := &s.dots
 	for w := d.Lo; w <= d.Hi; w++ {
@@ -55,7 +56,7 @@ func (s *Sieve) mixDots(number uint64, write bool) error {
 	return nil
 }
 
-// mix takes an access to bytes m of granule g.
+// mix processes an access to bytes m of granule g.
 func (s *Sieve) mix(g uint64, m uint8, write, atomic bool) error {
 	number := g / (sieveSize / 8)
 	p, err := s.page(number)

@@ -22,7 +22,7 @@ import (
 // whether a plain instruction may be an atomic access is not. So the sieve may let
 // through too much.
 type Sieve struct {
-	number, of int // the sieve looks at every of-th page, by hash
+	number, of int // the sieve processes every ofth page, by hash
 	pages      map[uint64]*sievePage
 	lastPage   uint64
 	last       *sievePage
@@ -30,10 +30,10 @@ type Sieve struct {
 	me         layer.Stamp
 	horizon    *pass.Horizon
 	dots       dots
-	limit      int // layers of a page
+	limit      int // largest number of layers of a page
 	maxPages   int
 	variables  *replay.Atomics
-	lane       pass.Lane // of the present item
+	lane       pass.Lane // of the current item
 	access     layer.Access
 	relate     func(*layer.Layer) layer.Relation // stands, allocated once
 }
@@ -43,8 +43,8 @@ const (
 	sieveWords = sieveSize / 64
 )
 
-// maxSieve bounds the pages of all sieves together, and maxSpan the bytes
-// between the first and the last access of a run.
+// maxSieve limits the pages of all sieves together, and maxSpan the bytes between the
+// first and the last access of a run.
 const (
 	maxSieve = 1 << 21
 	maxSpan  = 1 << 38
@@ -56,14 +56,13 @@ type dots struct{ layer.Set }
 type sievePage struct {
 	layer.Page // of bytes; found are those that are suspect
 	cells      *cells
-	small      int // layers made of few bytes
+	small      int // number of layers with few bytes so far
 	// Accesses to atomic variables, by granule; see mixed.
 	mixed     map[uint64][]mixed
 	variables bool // there are some in the page
 }
 
-// manySmall is how many layers of few bytes a page may have had before it gets
-// cells.
+// manySmall is the number of layers with few bytes after which a page gets cells.
 const manySmall = 64
 
 // New makes the sieve that looks at every of-th page, by hash, of a run with
@@ -78,7 +77,7 @@ func New(number, of, threads int, variables *replay.Atomics, layers int) *Sieve 
 	return s
 }
 
-// Size is the number of pages that were accessed.
+// Size returns the number of pages that were accessed.
 func (s *Sieve) Size() int { return len(s.pages) }
 
 func (s *Sieve) page(number uint64) (*sievePage, error) {
@@ -97,7 +96,7 @@ func (s *Sieve) page(number uint64) (*sievePage, error) {
 	return p, nil
 }
 
-// Take looks at the items of a batch.
+// Take processes the items of a batch.
 func (s *Sieve) Take(b *pass.Batch, items []pass.Item) error {
 	s.horizon = b.Horizon
 	for i := range items {
@@ -134,7 +133,7 @@ func (s *Sieve) Take(b *pass.Batch, items []pass.Item) error {
 	return nil
 }
 
-// small looks at bytes of one granule, if they are in a page with cells.
+// small processes bytes of one granule, if they are in a page with cells.
 func (s *Sieve) small(it *pass.Item) (done bool, err error) {
 	number := it.Base >> pass.PageBits
 	if s.of > 1 && pass.Owner(number, s.of) != s.number {
@@ -166,7 +165,7 @@ func (s *Sieve) small(it *pass.Item) (done bool, err error) {
 	return true, nil
 }
 
-// extent looks at count blocks of bytes.
+// extent processes count blocks of bytes.
 func (s *Sieve) extent(it *pass.Item, set []uint64) error {
 	if set != nil && it.Count > 1 {
 		one := *it
@@ -210,7 +209,7 @@ func (s *Sieve) extent(it *pass.Item, set []uint64) error {
 			}
 		} else if !s.dots.paint(page<<pass.PageBits, base, end, stride, count, size) {
 			if step > 1 {
-				// on to the page with the next block
+				// continue at the page of the next block
 				k := (page<<pass.PageBits - base + stride - 1) / stride
 				page = max(page, (base+k*stride)>>pass.PageBits-1)
 			}
@@ -230,8 +229,8 @@ func (s *Sieve) extent(it *pass.Item, set []uint64) error {
 	return nil
 }
 
-// paint makes d the bytes of the blocks that are in the page at lo. It reports
-// false when there are none.
+// paint sets d to the bytes of the blocks in the page at lo. It returns false if there
+// are none.
 func (d *dots) paint(lo, base, end, stride, count, size uint64) bool {
 	from, to := max(base, lo)-lo, min(end, lo+sieveSize)-lo // of the page
 	d.Lo, d.Hi = int(from>>6), int((to-1)>>6)
@@ -274,7 +273,7 @@ func (d *dots) paint(lo, base, end, stride, count, size uint64) bool {
 	return some
 }
 
-// copy makes d the bytes with bits from base on that are in the page at lo.
+// copy sets d to the bytes with bits from base on in the page at lo.
 func (d *dots) copy(lo, base, end uint64, bits []uint64) {
 	from, to := max(base, lo), min(end, lo+sieveSize)
 	d.Lo, d.Hi = int((from-lo)>>6), int((to-lo-1)>>6)
@@ -295,7 +294,7 @@ func (d *dots) copy(lo, base, end uint64, bits []uint64) {
 	}
 }
 
-// touch takes an access of the present unit to the dots of page p.
+// touch processes an access of the current unit to the dots of page p.
 func (s *Sieve) touch(p *sievePage, write bool) {
 	d := &s.dots
 	if p.cells != nil {
@@ -308,7 +307,7 @@ func (s *Sieve) touch(p *sievePage, write bool) {
 	s.remember(p, write)
 }
 
-// stands says how an earlier access stands to the present one.
+// stands returns the relation of an earlier access to the current one.
 func (s *Sieve) stands(l *layer.Layer) layer.Relation {
 	switch write := s.access.Write; {
 	case s.ordered(l.ID) || s.outlived(l.Cut):
@@ -321,16 +320,16 @@ func (s *Sieve) stands(l *layer.Layer) layer.Relation {
 	return layer.Apart
 }
 
-// ordered reports whether an access happens before the present unit.
+// ordered reports whether an access happens before the current unit.
 func (s *Sieve) ordered(id layer.Stamp) bool {
 	t := id.Strand()
 	return t == s.unit.Strand || id.Epoch() <= s.unit.Clock.At(t)
 }
 
-// outlived reports whether the present unit began after the life of memory that
-// ended at cut, 0 if none has. It then does not race with what was done in that
-// life, and takes its place: a unit still to come that races with that began
-// before the life ended, so that it cannot have seen the present one either.
+// outlived reports whether the present unit began after the life of memory that ended at
+// cut, or 0 if none has. It then does not race with what was done in that life, and takes
+// its place: a unit still to come that races with that began before the life ended, so
+// that it cannot have seen the present one either.
 func (s *Sieve) outlived(cut uint64) bool { return cut != 0 && cut <= s.unit.Start }
 
 // remember adds the dots to the layers of the page.
@@ -353,7 +352,7 @@ func (s *Sieve) remember(p *sievePage, write bool) {
 	p.Add(&d.Set, s.access)
 }
 
-// thin drops the layers that nothing to come can race with.
+// thin drops the layers that no later access can race with.
 func (s *Sieve) thin(p *sievePage) {
 	kept := p.Layers[:0]
 	for _, l := range p.Layers {

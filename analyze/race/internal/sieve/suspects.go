@@ -11,8 +11,7 @@ import (
 	"hindsight/cdr/fold"
 )
 
-// Suspects are the granules on which there is a race: what the sieves let
-// through.
+// Suspects are the granules on which there may be a race, according to the sieves.
 type Suspects struct {
 	ranges []interval            // in order, apart
 	Pages  []map[uint64][]uint64 // of each worker
@@ -20,7 +19,7 @@ type Suspects struct {
 
 type interval struct{ low, high uint64 } // high is the first address after it
 
-// Gather collects what the sieves found.
+// Gather collects the results of the sieves.
 func Gather(sieves []*Sieve) *Suspects {
 	all := &Suspects{}
 	for _, s := range sieves {
@@ -60,11 +59,11 @@ func Gather(sieves []*Sieve) *Suspects {
 	return all
 }
 
-// Any reports whether there is one.
+// Any reports whether there is a suspect granule.
 func (s *Suspects) Any() bool { return len(s.ranges) > 0 }
 
-// Each calls visit for the ranges [low, high) of suspect granules, in order; s is nil
-// where all memory is suspect.
+// Each calls visit for the ranges [low, high) of suspect granules, in order. If s is nil,
+// all memory is suspect.
 func (s *Suspects) Each(visit func(low, high uint64)) {
 	if s == nil {
 		visit(0, math.MaxUint64&^7)
@@ -81,9 +80,9 @@ func (s *Suspects) Meet(lo, hi uint64) bool {
 	return i < len(s.ranges) && s.ranges[i].low < hi
 }
 
-// Sketch is where a site accessed memory: a set of pages by a hash of their numbers,
-// and the range of addresses between the lowest and the highest byte. It has all
-// that were added, and may seem to have others.
+// Sketch approximates where a site accessed memory: a set of pages by a hash of their
+// numbers, and the range of addresses between the lowest and the highest byte. It has
+// everything that was added, and may seem to have more.
 type Sketch struct {
 	pages     [sketchWords]uint64
 	low, high uint64 // high is the last byte
@@ -119,8 +118,8 @@ func (s *Sketch) Add(x *fold.Extent) {
 	}
 }
 
-// Touches reports whether a site with that sketch may touch a suspect granule; pages
-// is the sketch of the pages with suspects.
+// Touches reports whether a site with that sketch may touch a suspect granule. pages is
+// the sketch of the pages with suspects.
 func (s *Suspects) Touches(site, pages *Sketch) bool {
 	var both uint64
 	for i := range site.pages {
@@ -129,7 +128,7 @@ func (s *Suspects) Touches(site, pages *Sketch) bool {
 	return both != 0 && (site.high == math.MaxUint64 || s.Meet(site.low, site.high+1))
 }
 
-// Sketch is the pages with suspect granules.
+// Sketch returns the pages with suspect granules.
 func (s *Suspects) Sketch() (all Sketch) {
 	for _, pages := range s.Pages {
 		for n := range pages {
