@@ -23,7 +23,7 @@ func (r *Report) WriteDOT(w io.Writer) error {
 	var views []*view
 	lines, edges := 0, 0
 	for n := range r.Parts {
-		v, err := newView(r.Parts[n].Slice, r.Image, true)
+		v, err := newView(r.Parts[n].Slice, r.Image, rowing{})
 		if err != nil {
 			return err
 		}

@@ -244,7 +244,7 @@ func (r *Report) jsonStatements(j *jsonWriter, s *slice.Slice) error {
 	j.open("[")
 	left := uint64(valueBudget)
 	stmts := s.Statements()
-	far := rowsOf(s, r.Image, true).rank()
+	far := rowsOf(s, r.Image, rowing{}).rank()
 	for n := range stmts {
 		st := &stmts[n]
 		out := jsonStatement{ID: n, Kind: st.Kind.String(), PC: hex(st.PC), Text: instText(r.Image, st), Count: st.Count, Threads: st.Threads}

@@ -81,10 +81,8 @@ func (t *textWriter) brace(r *row) bool {
 // mine reports whether a row is code of the program itself, and not of a library or of a
 // library's header.
 func (v *view) mine(r *row) bool {
-	for _, system := range [...]string{"/usr/include/", "/include/c++/", "/usr/lib/gcc"} {
-		if strings.Contains(r.key.file, system) {
-			return false
-		}
+	if systemHeader(r.key.file) {
+		return false
 	}
 	stmts := v.Statements()
 	return slices.ContainsFunc(r.stmts, func(n int) bool { return v.img.User(stmts[n].PC) })
@@ -324,11 +322,12 @@ func lineText(file string, line int, here string) string {
 
 func (v *view) originText(f *slice.Found, here string) string {
 	call := func(i wet.Instance) string {
-		frames := v.img.Frames(v.Graph().Node(i.Node).Stmts[i.Stmt].PC)
-		if len(frames) == 0 || frames[0].Line == 0 {
+		i, ok := v.caller(i, map[wet.Instance]bool{})
+		if !ok {
 			return "a library"
 		}
-		return lineText(frames[0].File, frames[0].Line, here)
+		f, _ := v.own(i)
+		return lineText(f.File, f.Line, here)
 	}
 	switch f.Origin {
 	case slice.Initial:

@@ -16,7 +16,7 @@ import (
 
 // stepCost is the cost of a step to another row, by its meaning. A step inside a row
 // costs the same, except for dependences on values.
-var stepCost = [...]int{slice.ByValue: 1, slice.ByEnd: 2, slice.ByControl: 3, slice.ByAddress: 3, slice.ByOrder: 3, slice.ByOmission: 3}
+var stepCost = [...]int{slice.ByValue: 1, slice.ByEnd: 2, slice.ByControl: 3, slice.ByAddress: 3, slice.ByOrder: 3, slice.ByOmission: 1}
 
 // far is the distance of what no path leads to.
 const far = int(^uint(0) >> 1)
@@ -53,9 +53,24 @@ func (v *view) rank() *ranking {
 		arrows[near] = append(arrows[near], n)
 	}
 	q := &statementQueue{r: r}
+	entries, inside := v.entries(), 0
+	if len(entries) > 0 {
+		inside = insideCost
+	}
 	for _, n := range v.begins() {
-		r.dist[n] = 0
-		heap.Push(q, queued{0, n})
+		r.dist[n] = inside
+		heap.Push(q, queued{inside, n})
+	}
+	for _, e := range entries {
+		d := 0
+		if e.to >= 0 && v.of[e.to] != v.of[e.stmt] {
+			d = stepCost[slice.ByValue]
+		}
+		if e.to < 0 {
+			v.rows[v.of[e.stmt]].begun = true
+		}
+		r.dist[e.stmt], r.next[e.stmt].to = d, e.to
+		heap.Push(q, queued{d, e.stmt})
 	}
 	for q.Len() > 0 {
 		x := heap.Pop(q).(queued)

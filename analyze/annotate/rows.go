@@ -77,21 +77,26 @@ type view struct {
 // valueBudget limits the instances whose values are read for the rows of a slice.
 const valueBudget = 8 << 20
 
-// newView divides a slice into rows. With whole, code without lines has a row for each
-// function, and otherwise for each instruction.
-func newView(s *slice.Slice, img *image.Space, whole bool) (*view, error) {
-	v := rowsOf(s, img, whole)
+// rowing says how a slice is divided into rows.
+type rowing struct {
+	single  bool // code without lines has a row for each instruction, not for each function
+	headers bool // what is inlined from headers of libraries has rows of its own
+}
+
+// newView divides a slice into rows.
+func newView(s *slice.Slice, img *image.Space, by rowing) (*view, error) {
+	v := rowsOf(s, img, by)
 	return v, v.readValues()
 }
 
 // rowsOf is newView without values.
-func rowsOf(s *slice.Slice, img *image.Space, whole bool) *view {
+func rowsOf(s *slice.Slice, img *image.Space, by rowing) *view {
 	v := &view{Slice: s, img: img, arrows: s.Arrows()}
 	index := map[rowKey]int{}
 	stmts := s.Statements()
 	keys := make([]rowKey, len(stmts))
 	for n := range stmts {
-		key, function := v.keyOf(&stmts[n], whole)
+		key, function := v.keyOf(&stmts[n], by)
 		keys[n] = key
 		at, ok := index[key]
 		if !ok {
@@ -120,7 +125,7 @@ func rowsOf(s *slice.Slice, img *image.Space, whole bool) *view {
 }
 
 // keyOf returns the key of a statement's row.
-func (v *view) keyOf(s *slice.Statement, whole bool) (rowKey, string) {
+func (v *view) keyOf(s *slice.Statement, by rowing) (rowKey, string) {
 	switch s.Kind {
 	case wet.NodeStart:
 		return rowKey{kind: rowOutside, text: "start of " + threadList(s.Threads)}, ""
@@ -128,14 +133,20 @@ func (v *view) keyOf(s *slice.Statement, whole bool) (rowKey, string) {
 		return rowKey{kind: rowOutside, text: "signal handling"}, ""
 	}
 	frames := v.img.Frames(s.PC)
-	if len(frames) > 0 && frames[0].Line > 0 && frames[0].File != "" {
-		return rowKey{kind: rowLine, file: frames[0].File, line: frames[0].Line}, frames[0].Function
+	if len(frames) > 0 {
+		in := frames[0]
+		if !by.headers {
+			in = ownFrame(frames)
+		}
+		if in.Line > 0 && in.File != "" {
+			return rowKey{kind: rowLine, file: in.File, line: in.Line}, in.Function
+		}
 	}
 	f, ok := v.img.Func(s.PC)
 	switch {
 	case !ok:
 		return rowKey{kind: rowCode, pc: s.PC}, fmt.Sprintf("%#x", s.PC)
-	case whole:
+	case !by.single:
 		return rowKey{kind: rowCode, pc: f.Addr}, f.Demangled()
 	}
 	return rowKey{kind: rowCode, pc: s.PC}, f.Demangled()

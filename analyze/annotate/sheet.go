@@ -74,7 +74,7 @@ func (r *Report) Sheets() ([]Sheet, error) {
 
 func (r *Report) sheet(p *Part) (Sheet, error) {
 	s := p.Slice
-	v, err := newView(s, r.Image, true)
+	v, err := newView(s, r.Image, rowing{})
 	if err != nil {
 		return Sheet{}, err
 	}

@@ -87,7 +87,7 @@ const (
 )
 
 func (t *textWriter) part(p *Part) error {
-	v, err := newView(p.Slice, t.rep.Image, !t.opts.Instructions)
+	v, err := newView(p.Slice, t.rep.Image, rowing{t.opts.Instructions, t.opts.All})
 	if err != nil {
 		return err
 	}
