@@ -4,7 +4,7 @@ GO ?= go
 GOLANGCI_VERSION := v2.15.0
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 freebsd/amd64 freebsd/arm64
 
-.PHONY: bench-view bench-ordinary real container dynamic bench-schedules correct same faults release cross-vet slurm beam
+.PHONY: bench-view bench-ordinary real container dynamic bench-schedules same faults release cross-vet slurm beam bench-explore correct fuzz-hour
 .PHONY: dead picture examples-go go-race-tests go-modules bench-go
 .PHONY: build test test-long lint check examples tsan-twins bench bench-record bench-peers bench-sim bench-grammar bench-races bench-tasks bench-artifacts bench-orders bench-debug bench-replay bench-predict bench-papers bench-wet fuzz clean
 
@@ -22,7 +22,7 @@ lint:             ## go vet, gofmt and golangci-lint
 	$(GO) vet ./...
 	$(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION) run ./...
 
-dead:             ## functions that no command reaches, without those with a reason in .ci/dead: there must be none
+dead:             ## list functions that no command reaches and that have no reason in .ci/dead: there must be none
 	.ci/dead
 
 check: lint test  ## everything that must be green, and a clean tree afterwards
@@ -33,7 +33,7 @@ examples:         ## rebuild the embedded example programs from their C sources
 examples-go:      ## rebuild the embedded gallery of Go with the installed Go
 	$(GO) run ./examples/golang/build
 
-go-race-tests:    ## the race tests of the installed Go, each under 5 seeds: found, missed and false by file (docs/go.md; a quarter of an hour)
+go-race-tests:    ## the race tests of the installed Go, each under 5 seeds: found, missed and false by file (docs/go.md; takes a quarter of an hour)
 	$(GO) build -o bin/hindsight ./cmd/hindsight
 	$(GO) run ./cmd/hindsight/gorace -hindsight $(CURDIR)/bin/hindsight $(GORACE)
 
@@ -74,7 +74,7 @@ bench-races:      ## the race analysis
 bench-tasks:      ## the race analysis of OpenMP tasks, in microseconds a task (needs the cross compiler)
 	$(GO) test -run '^$$' -bench Tasks -benchtime 5x ./analyze/race
 
-bench-artifacts:  ## what telling artifacts costs, as a ratio to finding the races
+bench-artifacts:  ## the cost of finding artifacts, as a ratio to finding the races
 	$(GO) test -run '^$$' -bench Artifacts -benchtime 10x ./analyze/artifact
 
 bench-predict:    ## runs until a rare race shows: random, pct, and with predictions (needs the cross compiler)
@@ -95,7 +95,7 @@ bench-papers:     ## the papers' tables on the kernels, published figures beside
 bench-wet:        ## whole execution traces: MICRO 2004's tables, published averages beside them (docs/slices.md)
 	$(GO) run ./cmd/papertables --table micro2004 $(COMPARE)
 
-bench-go:         ## recording Go programs against the race detector natively, size, analysis (docs/go.md; needs gcc)
+bench-go:         ## recording Go programs against the native race detector, size, analysis (docs/go.md; needs gcc)
 	$(GO) test -run '^$$' -bench GoAgainstRace -benchtime 1x -timeout 1h ./cmd/hindsight
 
 bench-schedules:  ## how many runs show races that depend on the schedule, by policy (docs/exploring.md)
@@ -103,17 +103,18 @@ bench-schedules:  ## how many runs show races that depend on the schedule, by po
 
 bench-view:       ## the page of runs of 10⁹ instructions: whole timeline and deep zoom, memory against the trace (docs/view.md)
 	$(GO) test -run '^$$' -bench 'View$$' -benchtime 1x -timeout 1h ./cmd/hindsight
+
 bench-explore:    ## a run of an exploration against run and races on their own, in processor time (needs the cross compiler)
 	$(GO) test -run '^$$' -bench 'Explore$$' -benchtime 3x ./cmd/hindsight
 
 correct:          ## the programs of examples/correct under 20 seeds each: no race may be reported
 	HINDSIGHT_LONG=1 HINDSIGHT_CORRECT_SEEDS=20 $(GO) test -run 'TestCorrect$$' -count 1 -timeout 1h ./cmd/hindsight
 
-real:             ## programs from Debian's source packages: built, run, compared with qemu, measured (docs/real-programs.md; hours)
+real:             ## build, run and measure programs from Debian's source packages, and compare with qemu (docs/real-programs.md; hours)
 	$(GO) build -o bin/hindsight ./cmd/hindsight
 	$(GO) run ./examples/real -hindsight $(CURDIR)/bin/hindsight $(REAL)
 
-same:             ## what the revision BASE prints and writes for the examples, and what this tree does: nothing may differ
+same:             ## compare what the revision BASE and this tree print and write for the examples: nothing may differ
 	@git rev-parse -q --verify "$(BASE)^{commit}" >/dev/null || { echo "BASE=REVISION names the commit to compare with"; exit 1; }
 	rm -rf bin/same
 	git worktree add --force bin/same/base.tree "$(BASE)"
@@ -124,7 +125,7 @@ same:             ## what the revision BASE prints and writes for the examples, 
 	$(GO) run ./examples/answers -hindsight bin/same/tree -o bin/same/tree.answers
 	diff -r bin/same/base.answers bin/same/tree.answers
 
-faults:           ## every command that writes a file meets every fault of the disk at 100 of its operations
+faults:           ## test every command that writes a file with every disk fault, at 100 of its operations
 	HINDSIGHT_FAULTS=100 $(GO) test -run 'TestFaults$$' -count 1 -timeout 1h ./cmd/hindsight
 
 fuzz:             ## every fuzz target for FUZZTIME each (default 1m)
@@ -139,7 +140,7 @@ release:          ## bin/release: static binaries for every platform, manual pag
 cross-vet:        ## go vet for every platform of the release
 	set -e; for p in $(PLATFORMS); do echo "== $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) vet ./...; done
 
-container:        ## images hindsight:bare and hindsight:full (with the cross compilers), where a builder is installed
+container:        ## images hindsight:bare and hindsight:full (with the cross compilers); needs podman, docker or buildah
 	sh .ci/container
 
 slurm:            ## the Slurm job array of docs/exploring.md on this machine (needs Debian's slurm-wlm and munge)
