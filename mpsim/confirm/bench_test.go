@@ -14,8 +14,8 @@ import (
 	"hindsight/mpsim/session"
 )
 
-// prepared is a Confirmer for the races of an example, which were prepared, and their
-// first instances. Those that are made by calls are left out.
+// prepared returns a Confirmer that has prepared the races of an example, and their first
+// instances, except those that are made by calls.
 func prepared(tb testing.TB, name string) (*Confirmer, []Pair) {
 	tb.Helper()
 	dir, err := os.MkdirTemp(tb.TempDir(), "")
@@ -62,8 +62,8 @@ func prepared(tb testing.TB, name string) (*Confirmer, []Pair) {
 	return c, pairs
 }
 
-// TestOrderOfPairs looks at pairs in another order and more than once: a finding must
-// not depend on what was looked at before.
+// TestOrderOfPairs examines pairs in another order and more than once. A finding must not
+// depend on what was examined before.
 func TestOrderOfPairs(t *testing.T) {
 	for _, name := range []string{"bank", "race_publish", "race_ring_buffer"} {
 		t.Run(name, func(t *testing.T) {
@@ -100,8 +100,8 @@ func TestOrderOfPairs(t *testing.T) {
 	}
 }
 
-// BenchmarkCheckpoints counts the instructions that confirm simulates, and those that
-// the same runs have from the beginning (docs/replay.md).
+// BenchmarkCheckpoints counts the instructions that confirm simulates, and those that the
+// same runs would have from the beginning (docs/replay.md).
 func BenchmarkCheckpoints(b *testing.B) {
 	for _, name := range []string{"bank", "race_ring_buffer", "lu_nobarrier", "mp3d_nolock"} {
 		b.Run("program="+name, func(b *testing.B) {

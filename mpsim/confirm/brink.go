@@ -12,9 +12,9 @@ type brink struct {
 	a             *approach
 	way           int
 	first, second *Access           // in the order of the run
-	point         *mpsim.Checkpoint // nil: there can be none
+	point         *mpsim.Checkpoint // nil: none can be taken
 	ready         bool
-	failed        Finding // why not
+	failed        Finding // why there is no brink
 }
 
 // approach is a run on its way to the brink.
@@ -24,15 +24,15 @@ type approach struct {
 	pair  [2]*Access
 	held  *mpsim.Hart // at the first access
 	other *mpsim.Hart // at the second
-	first int         // of pair, that held is at
+	first int         // index in pair of the access that held is at
 	where uint64      // the memory that held is about to access
 	size  uint64
-	alone bool // only the thread of the second access runs, while it can
+	alone bool // only the thread of the second access runs, as long as it can
 	stuck bool
-	point *mpsim.Checkpoint // the thread is held; nil: there can be none
+	point *mpsim.Checkpoint // when the thread is held; nil: none can be taken
 }
 
-// approach begins to look at a pair.
+// approach starts to examine a pair.
 func (c *Confirmer) approach(ctx context.Context, p Pair) (*approach, error) {
 	if c.course == nil || !c.course.prepared[p] {
 		if err := c.Prepare(ctx, []Pair{p}); err != nil {
@@ -44,8 +44,8 @@ func (c *Confirmer) approach(ctx context.Context, p Pair) (*approach, error) {
 	return a, nil
 }
 
-// hold goes to where one thread is about to make the first access, and holds it there;
-// false when the run does not come to it.
+// hold runs until one thread is about to make the first access, and holds it there. It
+// reports false if the run does not reach the access.
 func (a *approach) hold(ctx context.Context) (bool, error) {
 	w := a.w
 	if a.point != nil {
@@ -66,8 +66,8 @@ func (a *approach) hold(ctx context.Context) (bool, error) {
 	return true, err
 }
 
-// brink runs until both threads are about to make their accesses. way says how the
-// second is waited for: 0 with its thread alone as long as that can run.
+// brink runs until both threads are about to make their accesses. way selects how to wait
+// for the second one; 0 means that only its thread runs as long as it can.
 func (a *approach) brink(ctx context.Context, way int) (*brink, error) {
 	w := a.w
 	if ok, err := a.hold(ctx); !ok || err != nil {
@@ -94,7 +94,7 @@ func (a *approach) brink(ctx context.Context, way int) (*brink, error) {
 		return b, nil
 	}
 	second := *b.second
-	second.Thread = a.other.ID() // perhaps another than in the run
+	second.Thread = a.other.ID() // possibly another thread than in the run
 	b.second, b.ready = &second, true
 	w.quiet()
 	var err error
@@ -102,7 +102,7 @@ func (a *approach) brink(ctx context.Context, way int) (*brink, error) {
 	return b, err
 }
 
-// back goes back to the brink.
+// back returns to the brink.
 func (b *brink) back(ctx context.Context) error {
 	if b.point != nil {
 		b.point.Back()
@@ -112,7 +112,7 @@ func (b *brink) back(ctx context.Context) error {
 	return err
 }
 
-// stop is told that a hart is about to make one of the accesses.
+// stop is called when a hart is about to make one of the accesses.
 func (a *approach) stop(h *mpsim.Hart, n uint64) bool {
 	side, at, size, ok := a.p.makes(h, n)
 	if !ok {
@@ -124,7 +124,7 @@ func (a *approach) stop(h *mpsim.Hart, n uint64) bool {
 	return true
 }
 
-// second is told that a hart is about to make an access while another is held.
+// second is called when a hart is about to make an access while another is held.
 func (a *approach) second(h *mpsim.Hart) bool {
 	want := a.pair[1-a.first]
 	if h == a.held || h.PC != want.PC || a.alone && h.ID() != want.Thread {
@@ -141,7 +141,7 @@ func (a *approach) second(h *mpsim.Hart) bool {
 	return true
 }
 
-// wait lets the others go on until one is about to make the second access.
+// wait lets the others continue until one is about to make the second access.
 func (a *approach) wait(way int) {
 	m := a.w.m
 	switch way {
@@ -157,8 +157,8 @@ func (a *approach) wait(way int) {
 	}
 }
 
-// stood is told that no thread can go on: the others are let go, and when that does
-// not help, the second access cannot be made before the first.
+// stood is called when no thread can continue. It releases the others. If that does not
+// help, the second access cannot be made before the first.
 func (a *approach) stood() {
 	a.stuck = true
 	for _, h := range a.w.m.Threads() {
@@ -173,7 +173,7 @@ func (a *approach) stood() {
 	}
 }
 
-// why says why the accesses were not met.
+// why says why the two accesses could not be reached together.
 func (a *approach) why(res *mpsim.Result) Finding {
 	if a.held == nil {
 		return Finding{Verdict: Unknown, What: "the run did not come to the accesses again"}

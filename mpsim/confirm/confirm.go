@@ -14,30 +14,31 @@ import (
 type Access struct {
 	Thread  event.ThreadID
 	PC      uint64
-	Ordinal uint64 // executions of the instruction by the thread before, from 0, outside of hooked calls
+	Ordinal uint64 // earlier executions of the instruction by the thread, from 0, outside hooked calls
 	Address uint64 // of the first byte
 	Size    uint64 // bytes
-	// Call says that the function which is called at PC makes the access, or that
-	// it is a system call or atomic: it is looked for by its place alone.
+	// Call says that the function called at PC makes the access, or that it is a system
+	// call or atomic. It is then found only by its place.
 	Call bool
 }
 
-// Pair is an instance of a race. Which access comes first in the run is found out.
+// Pair is an instance of a race. Which access comes first in the run is determined by
+// running it.
 type Pair struct{ A, B Access }
 
-// Verdict is what a race does.
+// Verdict says what a race does.
 type Verdict string
 
 const (
 	Harmful      Verdict = "harmful"       // what the program's user sees depends on the order
 	StateDiffers Verdict = "state-differs" // only variables differ at the end
-	NoDifference Verdict = "no-difference" // none was seen
+	NoDifference Verdict = "no-difference" // no difference was seen
 	Infeasible   Verdict = "infeasible"    // the other order is not possible
-	Unknown      Verdict = ""              // the accesses were not met again
+	Unknown      Verdict = ""              // the accesses could not be reached together again
 )
 
-// severity lists verdicts from the mildest to the worst: a race is what its worst
-// instance is.
+// severity lists verdicts from the mildest to the worst. The verdict on a race is that of
+// its worst instance.
 var severity = []Verdict{Unknown, Infeasible, NoDifference, StateDiffers, Harmful}
 
 // Worse reports whether v is worse than other.
@@ -45,46 +46,46 @@ func (v Verdict) Worse(other Verdict) bool {
 	return slices.Index(severity, v) > slices.Index(severity, other)
 }
 
-// Finding is the verdict on a pair, and what it rests on.
+// Finding is the verdict on a pair, and the evidence.
 type Finding struct {
 	Verdict Verdict
-	What    string // a sentence: what differs, why the other order cannot be
-	Tries   int    // continuations of each order that were compared
-	// As and Swapped are the runs with the order that was and the other one which
-	// show the difference, of Harmful and StateDiffers.
+	What    string // a sentence: what differs, or why the other order is impossible
+	Tries   int    // number of continuations of each order that were compared
+	// As and Swapped are the runs that show the difference, with the original and the other
+	// order; set for Harmful and StateDiffers.
 	As, Swapped *Outcome
-	// Variables differ at the end, of StateDiffers: "hits: 3 or 4".
+	// Variables are those that differ at the end, for StateDiffers: "hits: 3 or 4".
 	Variables []string
-	// Stands is where the thread stood that could not come to its access, of
-	// Infeasible; 0: it had ended.
+	// Stands is where the thread was that could not reach its access, for Infeasible; 0: it
+	// had ended.
 	Stands uint64
 }
 
 // Options of a [Confirmer].
 type Options struct {
-	// Config is the run, without Image, streams, hooks, schedule and observer.
+	// Config describes the run, without Image, streams, hooks, schedule and observer.
 	Config mpsim.Config
 	Image  *image.Space
-	// Hooks makes the hooks of a run in that space.
+	// Hooks returns the hooks of a run in that space.
 	Hooks func(*image.Space) (mpsim.Hooks, map[uint64]int)
-	// Schedule is that of the run which has the race.
+	// Schedule is the schedule of the run that has the race.
 	Schedule *schedule.Schedule
 	// Input is the guest's standard input.
 	Input []byte
-	// Insts are the instructions of the run: runs that take many times as long have
-	// no end.
+	// Insts is the number of instructions of the run. Runs that take many times as long
+	// count as endless.
 	Insts uint64
-	// Tries is how many continuations chance chooses; 0: 3.
+	// Tries is the number of random continuations; 0: 3.
 	Tries int
 }
 
-// Confirmer looks at the races of a run.
+// Confirmer examines the races of a run.
 type Confirmer struct {
 	opts   Options
-	course *course // nil: not yet
+	course *course // nil: not created yet
 }
 
-// New makes a Confirmer. It has to be closed.
+// New returns a Confirmer, which must be closed.
 func New(opts Options) *Confirmer {
 	if opts.Tries == 0 {
 		opts.Tries = 3
@@ -93,13 +94,13 @@ func New(opts Options) *Confirmer {
 }
 
 const (
-	patience   = 10      // times the run's length, after which a run has no end
+	patience   = 10      // multiple of the run's length after which a run counts as endless
 	leastLimit = 2 << 20 // instructions
-	bigQuantum = 20_000  // of continuations in which threads are hardly interrupted
-	approaches = 3       // ways in which the second access is waited for
+	bigQuantum = 20_000  // for continuations in which threads are rarely interrupted
+	approaches = 3       // number of ways to wait for the second access
 )
 
-// limit is the number of instructions after which a run is said to have no end.
+// limit returns the number of instructions after which a run counts as endless.
 func (c *Confirmer) limit() uint64 { return max(patience*c.opts.Insts, leastLimit) }
 
 // Pair confirms an instance of a race. The error is that of ctx, or of the machine.
@@ -125,13 +126,13 @@ func (c *Confirmer) Pair(ctx context.Context, p Pair) (*Finding, error) {
 	return last, nil
 }
 
-// meetings is in how many ways [Confirmer.Meet] waits for the second access.
+// meetings is the number of ways in which [Confirmer.Meet] waits for the second access.
 const meetings = 8
 
-// Meet leads both threads of a pair to just before their accesses, as [Confirmer.Pair]
-// does. It returns the schedule of that, with the two accesses at its end: first that
-// which was second in the run. When the accesses cannot be made to meet, the schedule
-// is nil, and the finding says why.
+// Meet brings both threads of a pair to just before their accesses, as [Confirmer.Pair]
+// does. It returns the schedule that leads there, followed by the two accesses, starting
+// with the one that was second in the run. If the accesses cannot be reached together, the
+// schedule is nil, and the finding says why.
 func (c *Confirmer) Meet(ctx context.Context, p Pair) (*schedule.Schedule, *Finding, error) {
 	a, err := c.approach(ctx, p)
 	if err != nil {
@@ -182,8 +183,8 @@ func (c *Confirmer) compare(ctx context.Context, b *brink) (*Finding, error) {
 			f.What = "at the end " + names[0]
 		}
 	}
-	// Continuations by chance meet other races as well. They count when one order
-	// always comes out the same.
+	// Random continuations run into other races as well. They count if one order always has
+	// the same result.
 	for i := range as {
 		if what := as[0].differs(swapped[i]); what != "" && allSame(as) {
 			f.Verdict, f.What, f.As, f.Swapped = Harmful, what, as[i], swapped[i]
@@ -202,13 +203,13 @@ func allSame(list []*Outcome) bool {
 	return true
 }
 
-// continuation is how runs go on after the two accesses.
+// continuation says how a run continues after the two accesses.
 type continuation struct {
 	policy  mpsim.Policy
 	quantum int
 	seed    uint64
-	first   event.ThreadID // that goes on first, of a steady one
-	steady  bool           // threads are hardly interrupted
+	first   event.ThreadID // of a steady one: the thread that continues first
+	steady  bool           // threads are rarely interrupted
 }
 
 func continuations(b *brink, tries int) []continuation {
@@ -222,7 +223,7 @@ func continuations(b *brink, tries int) []continuation {
 	return list
 }
 
-// order goes back to the brink, makes the accesses in one order, and continues.
+// order returns to the brink, makes the accesses in one order, and continues.
 func (c *Confirmer) order(ctx context.Context, b *brink, swapped bool, then *continuation) (*Outcome, error) {
 	if err := b.back(ctx); err != nil {
 		return nil, err
@@ -250,7 +251,7 @@ func (c *Confirmer) order(ctx context.Context, b *brink, swapped bool, then *con
 	return outcomeOf(w, res), nil
 }
 
-// step makes the access.
+// step returns the step that makes the access.
 func (a *Access) step(m *mpsim.Machine) schedule.Step {
 	if a.Call {
 		if in, ok := m.Instruction(a.PC); ok {

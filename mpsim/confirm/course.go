@@ -10,22 +10,22 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// course is the recorded run on a machine with checkpoints on the way. All runs of a
-// Confirmer begin at one of them.
+// course is the recorded run on a machine, with checkpoints on the way. All runs of a
+// Confirmer start at one of them.
 type course struct {
 	m         *mpsim.Machine
 	img       *image.Space
 	out, errs *output
 	names     names
 
-	breaks   map[uint64]bool  // places of accesses of the pairs
-	count    map[visit]uint64 // executions of them so far; checkpoints save it
+	breaks   map[uint64]bool  // places of the pairs' accesses
+	count    map[visit]uint64 // number of their executions so far; checkpoints save it
 	at       func(h *mpsim.Hart, n uint64) bool
 	stuck    func()
-	walks    bool // from the beginning, and takes checkpoints
+	walks    bool // it runs from the beginning and takes checkpoints
 	points   mpsim.Checkpoints
 	prepared map[Pair]bool
-	first    map[Pair]uint64 // instructions at which a pair's first access comes
+	first    map[Pair]uint64 // number of instructions before a pair's first access
 
 	// Instructions that ran, and those of the same runs from the beginning.
 	ran, whole uint64
@@ -36,7 +36,7 @@ type visit struct {
 	pc     uint64
 }
 
-// execution is one of an instruction by a thread, counted from 0.
+// execution is one execution of an instruction by a thread, counted from 0.
 type execution struct {
 	visit
 	n uint64
@@ -44,8 +44,9 @@ type execution struct {
 
 func (a *Access) execution() execution { return execution{visit{a.Thread, a.PC}, a.Ordinal} }
 
-// makes reports whether a thread is about to make an access of the pair, by its nth
-// execution of the instruction: which of the two, and what memory it accesses.
+// makes reports whether a thread is about to make an access of the pair with its nth
+// execution of the instruction. It returns which of the two, and the memory that it
+// accesses.
 func (p *Pair) makes(h *mpsim.Hart, n uint64) (side int, at, size uint64, ok bool) {
 	for i, a := range []*Access{&p.A, &p.B} {
 		if h.PC != a.PC || h.ID() != a.Thread || n != a.Ordinal {
@@ -61,7 +62,7 @@ func (p *Pair) makes(h *mpsim.Hart, n uint64) (side int, at, size uint64, ok boo
 	return 0, 0, 0, false
 }
 
-// newCourse makes the machine, at the beginning of the run.
+// newCourse creates the machine, at the beginning of the run.
 func (c *Confirmer) newCourse() (*course, error) {
 	w := &course{
 		img: c.opts.Image.Anew(), out: new(output), errs: new(output),
@@ -91,7 +92,7 @@ func (c *Confirmer) newCourse() (*course, error) {
 	return w, nil
 }
 
-// stop is told that a hart is about to execute an instruction of the pairs.
+// stop is called when a hart is about to execute an instruction of the pairs.
 func (w *course) stop(h *mpsim.Hart) bool {
 	if h.Hidden() {
 		return false
@@ -102,7 +103,7 @@ func (w *course) stop(h *mpsim.Hart) bool {
 	return w.at != nil && w.at(h, n)
 }
 
-// advance runs on.
+// advance continues the run.
 func (w *course) advance(ctx context.Context) (ended bool) {
 	before := w.m.Insts()
 	ended = w.m.Advance(ctx)
@@ -110,7 +111,7 @@ func (w *course) advance(ctx context.Context) (ended bool) {
 	return ended
 }
 
-// checkpoint takes one; nil where there can be none.
+// checkpoint takes a checkpoint. It returns nil if none can be taken here.
 func (w *course) checkpoint() (*mpsim.Checkpoint, error) {
 	c, err := w.m.Checkpoint(&w.count)
 	if errors.Is(err, mpsim.ErrCheckpoint) {
@@ -119,9 +120,9 @@ func (w *course) checkpoint() (*mpsim.Checkpoint, error) {
 	return c, err
 }
 
-// Prepare runs the recorded run once, up to where the first access of each pair has
-// come, with checkpoints on the way: then looking at these pairs costs only what comes
-// after. It is not needed for pairs that are looked at one by one.
+// Prepare runs the recorded run once, until the first access of each pair has been reached,
+// and takes checkpoints on the way. After that, examining these pairs costs only what
+// follows. It is not needed for pairs that are examined one by one.
 func (c *Confirmer) Prepare(ctx context.Context, pairs []Pair) error {
 	if len(pairs) == 0 {
 		return nil
@@ -175,8 +176,8 @@ func (c *Confirmer) Prepare(ctx context.Context, pairs []Pair) error {
 	return ctx.Err()
 }
 
-// before goes back to the last checkpoint before the first access of a pair, which was
-// prepared; ok is false when the run does not come to it.
+// before returns to the last checkpoint before the first access of a pair that was
+// prepared. ok is false if the run does not reach it.
 func (w *course) before(p Pair) (ok bool) {
 	first, ok := w.first[p]
 	if !ok {
@@ -186,7 +187,7 @@ func (w *course) before(p Pair) (ok bool) {
 	return true
 }
 
-// quiet stops at no place any more.
+// quiet removes all stops.
 func (w *course) quiet() {
 	w.at, w.stuck = nil, nil
 	for pc := range w.breaks {
@@ -197,7 +198,7 @@ func (w *course) quiet() {
 	}
 }
 
-// close gives the machine up.
+// close releases the machine.
 func (c *Confirmer) close() error {
 	w := c.course
 	c.course = nil
@@ -207,5 +208,5 @@ func (c *Confirmer) close() error {
 	return w.m.Close()
 }
 
-// Close releases what the Confirmer has open.
+// Close releases the resources of the Confirmer.
 func (c *Confirmer) Close() error { return c.close() }

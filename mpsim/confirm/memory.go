@@ -9,8 +9,8 @@ import (
 	"hindsight/mpsim/mem"
 )
 
-// names are the variables of the program's own, by which its memory is read at the end of
-// a run. The zero value finds them when they are first needed.
+// names are the program's own variables, through which its memory is read at the end of a
+// run. The zero value finds them when they are first needed.
 type names struct {
 	roots  []root
 	shapes map[image.Type]*image.Shape
@@ -23,14 +23,14 @@ type root struct {
 	typ        image.Type // unknown without debug information
 }
 
-// Bounds of what is read by following pointers.
+// Bounds for following pointers.
 const (
 	maxObjects = 4096
-	maxSteps   = 32 // pointers from a variable to an object
-	maxParts   = 64 // elements of an array that have pointers
+	maxSteps   = 32 // number of pointers from a variable to an object
+	maxParts   = 64 // number of elements of an array that contain pointers
 )
 
-// find finds the variables. Those of Go's standard library are its own affair.
+// find finds the variables. Those of Go's standard library do not count.
 func (n *names) find(img *image.Space) {
 	n.shapes = map[image.Type]*image.Shape{}
 	goes := img.Go() != ""
@@ -48,7 +48,7 @@ func (n *names) find(img *image.Space) {
 	}
 }
 
-// packageOf is the package of a symbol of Go.
+// packageOf returns the package of a Go symbol.
 func packageOf(symbol string) string {
 	slash := strings.LastIndexByte(symbol, '/') + 1
 	name, _, _ := strings.Cut(symbol[slash:], ".")
@@ -83,7 +83,7 @@ type reading struct {
 }
 
 // read returns the content of the variables, and of what they lead to on the heap, as far
-// as types are known, by name. Addresses of heap and stack are left out of it.
+// as types are known, by name. It leaves out addresses of heap and stack.
 func (n *names) read(space *mem.Space, img *image.Space) map[string][]byte {
 	if n.shapes == nil {
 		n.find(img)
@@ -107,8 +107,8 @@ func (n *names) read(space *mem.Space, img *image.Space) map[string][]byte {
 	return r.out
 }
 
-// parts takes the content of an object on the heap: each member of a structure by its
-// name, without pointers and what lies between members.
+// parts reads the content of an object on the heap: each member of a structure by its name,
+// without pointers and padding.
 func (r *reading) parts(name string, addr uint64, t image.Type) {
 	s := r.shape(t)
 	switch s.Kind {
@@ -131,7 +131,7 @@ func (r *reading) parts(name string, addr uint64, t image.Type) {
 	}
 }
 
-// member is what the name of a member is preceded by and is.
+// member returns the name of a member, preceded by what contains it.
 func member(of, name string) string {
 	if name == "" || strings.HasSuffix(of, "->") {
 		return name
@@ -139,8 +139,8 @@ func member(of, name string) string {
 	return "." + name
 }
 
-// pointers finds the pointers in an object, and takes note of the objects on the heap
-// that they point to.
+// pointers finds the pointers in an object, and records the objects on the heap that they
+// point to.
 func (r *reading) pointers(name string, addr uint64, t image.Type, steps int) {
 	s := r.shape(t)
 	switch s.Kind {
@@ -165,8 +165,7 @@ func (r *reading) pointers(name string, addr uint64, t image.Type, steps int) {
 	}
 }
 
-// follow takes note of an object on the heap. Of the pointers to it, the first by name
-// counts.
+// follow records an object on the heap. Of the pointers to it, the first by name counts.
 func (r *reading) follow(name string, to uint64, t image.Type, steps int) {
 	size := r.shape(t).Size
 	if to < mem.LowestAddress || size == 0 || size > maxVariable || steps == maxSteps || r.img.At(to) != nil {
@@ -186,8 +185,8 @@ func (r *reading) follow(name string, to uint64, t image.Type, steps int) {
 	r.left = append(r.left, reached{name, to, t, steps + 1})
 }
 
-// withoutPointers replaces words that are addresses of heap or stack by a mark:
-// where something lies is no difference.
+// withoutPointers replaces words that are addresses of heap or stack by a mark, because the
+// place of an object is not a difference.
 func withoutPointers(space *mem.Space, img *image.Space, addr uint64, b []byte) []byte {
 	const word = 8
 	for at := int(-addr & (word - 1)); at+word <= len(b); at += word {

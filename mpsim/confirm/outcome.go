@@ -15,31 +15,31 @@ import (
 	"hindsight/mpsim/schedule"
 )
 
-// Outcome is what came of a run.
+// Outcome is the result of a run.
 type Outcome struct {
 	Status         int
 	Signal         int
-	Ended          string // how it ended when not by itself: a crash with its place, a deadlock, too long a run; else ""
+	Ended          string // how it ended if not by itself: a crash with its place, a deadlock, too long a run; otherwise ""
 	Stdout, Stderr []byte
-	Files          map[string][sha256.Size]byte // that the guest wrote, by path
+	Files          map[string][sha256.Size]byte // by path, those that the guest wrote
 	Schedule       *schedule.Schedule
 
-	memory map[string][]byte // at the end: of variables and what they point to, by name
+	memory map[string][]byte // at the end, by name: variables and what they point to
 }
 
-// noEnd says of a run that it takes many times as long as the recorded one.
+// noEnd says that a run takes many times as long as the recorded one.
 const noEnd = "no end"
 
 // Endless reports whether the run was stopped because it took too long.
 func (o *Outcome) Endless() bool { return o.Ended == noEnd }
 
-// Bounds of what is kept of a run.
+// Bounds of what is stored for a run.
 const (
 	maxOutput   = 16 << 20 // bytes of each stream
 	maxVariable = 1 << 20  // bytes of a variable that is compared
 )
 
-// output keeps the beginning of a stream, and counts the rest.
+// output stores the beginning of a stream, and counts the rest.
 type output struct {
 	bytes.Buffer
 	more int
@@ -52,7 +52,7 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// outcomeOf reads what came of a run from its machine.
+// outcomeOf reads the result of a run from its machine.
 func outcomeOf(w *course, res *mpsim.Result) *Outcome {
 	o := &Outcome{Status: res.Status, Signal: res.Signal, Stdout: bytes.Clone(w.out.Bytes()), Stderr: bytes.Clone(w.errs.Bytes()), Schedule: res.Schedule, Files: res.Written.Digests()}
 	o.memory = w.names.read(w.m.Space(), w.img)
@@ -81,7 +81,7 @@ func function(img *image.Space, pc uint64) string {
 	return fmt.Sprintf("0x%x", pc)
 }
 
-// differs says what the program's user sees differ from other: nothing is "".
+// differs describes the difference from other that the program's user sees, or returns "".
 func (o *Outcome) differs(other *Outcome) string {
 	switch {
 	case o.Ended != other.Ended:
@@ -119,7 +119,7 @@ func ending(o *Outcome) string {
 // maxShown bounds the text of a line that is shown, in bytes.
 const maxShown = 60
 
-// firstDifference shows the first lines that differ.
+// firstDifference returns the first lines that differ.
 func firstDifference(a, b []byte) string {
 	la, lb := strings.SplitAfter(string(a), "\n"), strings.SplitAfter(string(b), "\n")
 	for i := range max(len(la), len(lb)) {
@@ -148,8 +148,8 @@ func shown(line string) string {
 	return fmt.Sprintf("%q", line)
 }
 
-// state lists the variables whose values at the end differ, with the values of
-// short ones.
+// state returns the variables whose values at the end differ, with the values of short
+// ones.
 func (o *Outcome) state(other *Outcome) []string {
 	var names []string
 	for name, b := range o.memory {
@@ -166,7 +166,7 @@ func (o *Outcome) state(other *Outcome) []string {
 	return slices.Clip(names)
 }
 
-// value shows a variable of the size of an integer.
+// value formats a variable of the size of an integer.
 func value(b []byte) string {
 	switch len(b) {
 	case 1, 2, 4, 8:
@@ -177,7 +177,7 @@ func value(b []byte) string {
 	return ""
 }
 
-// String tells how the run ended, and the last line that it wrote.
+// String says how the run ended, and shows the last line that it wrote.
 func (o *Outcome) String() string {
 	text := ending(o)
 	lines := strings.Split(strings.TrimSuffix(string(o.Stdout), "\n"), "\n")

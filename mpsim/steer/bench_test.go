@@ -49,8 +49,8 @@ func searched(tb testing.TB, name string, most int) (*minimization, *minimize.Re
 	return m, found, len(minimize.Preemptions(minimize.Turns(first.res.Schedule)))
 }
 
-// TestMinimizeFromCheckpoints follows the schedules that a search found from the
-// beginning: they have to end in the same way, and be followed to the end.
+// TestMinimizeFromCheckpoints follows the schedules that a search has found from the
+// beginning. They must end in the same way, and be followed to the end.
 func TestMinimizeFromCheckpoints(t *testing.T) {
 	for _, name := range []string{"bank", "race_ring_buffer", "race_publish", "mp3d_nolock"} {
 		t.Run(name, func(t *testing.T) {
@@ -75,8 +75,8 @@ func TestMinimizeFromCheckpoints(t *testing.T) {
 	}
 }
 
-// BenchmarkCheckpoints counts the instructions that minimize simulates, and those that
-// the same runs have from the beginning (docs/replay.md).
+// BenchmarkCheckpoints counts the instructions that minimize simulates, and those that the
+// same runs would have from the beginning (docs/replay.md).
 func BenchmarkCheckpoints(b *testing.B) {
 	for _, name := range []string{"bank", "race_ring_buffer", "lu_nobarrier", "mp3d_nolock"} {
 		b.Run("program="+name, func(b *testing.B) {

@@ -19,11 +19,11 @@ type Debuggee struct {
 	trace   *analyze.Trace
 	past    *session.Past
 	again   *session.Rerun
-	report  *report.Report // of its races; nil: not asked for yet
+	report  *report.Report // of its races; nil: not requested yet
 }
 
-// Debug runs the program of a trace again, and tells progress how many instructions
-// have run. Checkpoints take so much memory, in bytes.
+// Debug reruns the program of a trace, and calls progress with the number of instructions
+// so far. Checkpoints use at most memory bytes.
 func Debug(ctx context.Context, t *analyze.Trace, again *session.Rerun, memory uint64, progress func(insts uint64)) (*Debuggee, error) {
 	run, err := again.Past(ctx, t.Recorded(), progress)
 	if err != nil {
@@ -35,8 +35,7 @@ func Debug(ctx context.Context, t *analyze.Trace, again *session.Rerun, memory u
 	return d, nil
 }
 
-// race finds an access of a race. The races are looked for when they are first asked
-// for.
+// race finds an access of a race. The races are computed when they are first requested.
 func (d *Debuggee) race(ctx context.Context, id string, side int) (uint64, string, error) {
 	if d.report == nil {
 		rep, err := d.trace.Races(ctx, analyze.RaceOptions{Rerun: d.again, Artifacts: analyze.ArtifactsBrief})
@@ -75,10 +74,10 @@ func (d *Debuggee) access(ctx context.Context, a *report.Access) (uint64, error)
 	return d.past.Event(ctx, r, a.Thread, a.Segment, a.PC)
 }
 
-// Program is the path under which a debugger finds the program.
+// Program returns the path under which a debugger finds the program.
 func (d *Debuggee) Program() string { return "/" + path.Base(d.trace.Recorded().Info().Program) }
 
-// Files are the program and its shared objects by path.
+// Files returns the program and its shared objects by path.
 func (d *Debuggee) Files() map[string][]byte {
 	files := map[string][]byte{}
 	for i, img := range d.past.Journal.Image().Images() {

@@ -27,43 +27,43 @@ type Failing struct {
 	Failure Failure
 }
 
-// Failure says which runs fail: all that it asks for must hold. The zero value with
-// Status -1 asks for runs that end as the first did.
+// Failure says which runs fail: all of its conditions must hold. The zero value with Status
+// -1 means runs that end as the first one did.
 type Failure struct {
 	Status          int            // exit status; -1: any
-	Output          *regexp.Regexp // that either stream matches; nil: any
+	Output          *regexp.Regexp // matches either stream; nil: any
 	Crash, Deadlock bool
-	SameOutput      bool   // the output of the first run, and its exit status
+	SameOutput      bool   // the output and exit status of the first run
 	Race            string // the name of a race, for messages; "": none
 	Fingerprint     string // of Race
 }
 
-// manyLines makes "^" and "$" of a pattern match at lines.
+// manyLines makes "^" and "$" of a pattern match at line boundaries.
 const manyLines = "(?m)"
 
-// LinePattern is a pattern for a line of output.
+// LinePattern compiles a pattern for a line of output.
 func LinePattern(text string) (*regexp.Regexp, error) { return regexp.Compile(manyLines + text) }
 
-// ErrNoFailure says that a run ended well, or at a limit, and nothing else is to count
-// as failing.
+// ErrNoFailure says that a run ended successfully, or at a limit, and nothing else is
+// specified as failing.
 var ErrNoFailure = errors.New("say what counts as failing")
 
-// ErrOtherEnd says that a run does not fail in the way that was asked for.
+// ErrOtherEnd says that a run does not fail in the requested way.
 var ErrOtherEnd = errors.New("the run does not fail")
 
-// Shortest is the shortest schedule that was found.
+// Shortest is the shortest schedule found.
 type Shortest struct {
 	minimize.Result
-	Before  int      // preemptions of the first run
+	Before  int      // number of preemptions of the first run
 	Failure string   // how the runs fail
-	Story   []string // a line for each turn
+	Story   []string // one line per turn
 	// Interrupted says that the search was interrupted.
 	Interrupted bool
 }
 
-// Minimize looks for the shortest schedule under which a run still fails, with at most
-// so many runs. Step is told of each. When ctx is cancelled the result is the best until
-// then.
+// Minimize looks for the shortest schedule under which a run still fails, with at most the
+// given number of runs. It calls step for each of them. If ctx is cancelled, the result is
+// the best one so far.
 func (f *Failing) Minimize(ctx context.Context, runs int, step func()) (_ *Shortest, err error) {
 	m := &minimization{run: f.Of.Run, every: mpsim.EveryOf(f.Of.Insts), input: f.Of.Input, name: f.Name, race: f.Failure.Fingerprint}
 	if m.run.HangInsts > shortHang {
@@ -104,36 +104,36 @@ func (f *Failing) Minimize(ctx context.Context, runs int, step func()) (_ *Short
 	return out, nil
 }
 
-// minimization is a run whose schedule is made shorter.
+// minimization is a run whose schedule is being shortened.
 type minimization struct {
 	run   session.Run
 	input []byte
 	name  string // of the trace or program
-	limit uint64 // instructions
+	limit uint64 // in instructions
 
 	fails   func(*attempt) bool
 	failure string // how it fails, for messages
 	race    string // fingerprint, of --race; "": none
 	best    *attempt
 	every   uint64 // instructions between checkpoints
-	tries   *tries // nil: there was no run yet, or with race
+	tries   *tries // nil: there was no run yet, or a race is looked for
 }
 
-// A run that takes so many times as long as the first does not fail as it did.
+// A run that takes this many times as long as the first does not fail as it did.
 const (
 	patience      = 10
 	leastPatience = 4 << 20 // instructions
-	longTurn      = 1 << 20 // instructions: after a schedule, threads are hardly preempted
+	longTurn      = 1 << 20 // instructions: after a schedule, threads are rarely preempted
 )
 
-// shortHang is after how many instructions a run that hangs is stopped.
+// shortHang is the number of instructions after which a hanging run is stopped.
 const shortHang = 4 << 20
 
 // attempt is a run that was made.
 type attempt struct {
 	res    *mpsim.Result
 	img    *image.Space
-	output []byte // and error output
+	output []byte // standard output and error
 	races  bool   // with --race: it has the race
 	story  *minimize.Story
 }
@@ -156,8 +156,7 @@ func (m *minimization) try(ctx context.Context, s *schedule.Schedule) (*schedule
 	return a.res.Schedule, nil
 }
 
-// once runs the program under a schedule. The error is that of ctx when it was
-// interrupted.
+// once runs the program under a schedule. If it was interrupted, the error is that of ctx.
 func (m *minimization) once(ctx context.Context, s *schedule.Schedule, policy mpsim.Policy) (a *attempt, err error) {
 	quantum := 0
 	if policy == mpsim.RoundRobin {
@@ -183,7 +182,7 @@ func (m *minimization) once(ctx context.Context, s *schedule.Schedule, policy mp
 	return a, err
 }
 
-// recorded is once with a trace, and looks for the race in that.
+// recorded is like once, but writes a trace and looks for the race in it.
 func (m *minimization) recorded(ctx context.Context, r *session.Run, std session.Streams, a *attempt) error {
 	f, err := os.CreateTemp("", "hindsight-*.hst")
 	if err != nil {
@@ -217,7 +216,7 @@ func (m *minimization) recorded(ctx context.Context, r *session.Run, std session
 	return nil
 }
 
-// choose settles which runs fail, and whether the first does.
+// choose determines which runs fail, and checks that the first one does.
 func (m *minimization) choose(f *Failure, first *attempt) error {
 	var all []func(*attempt) bool
 	var names []string
@@ -265,14 +264,14 @@ func (m *minimization) choose(f *Failure, first *attempt) error {
 	return nil
 }
 
-// stopped reports whether a run reached a limit although it could have gone on.
+// stopped reports whether a run reached a limit although it could have continued.
 func (a *attempt) stopped() bool    { return a.res.LimitReached && !a.res.Hung }
 func (a *attempt) hung() bool       { return a.res.Hung }
 func (a *attempt) deadlocked() bool { return a.res.Deadlock != nil }
 func (a *attempt) crashed() bool    { return a.res.Signal != 0 && !a.deadlocked() && !a.res.LimitReached }
 
-// crash is the signal that ended the run, and the function, if an instruction is to
-// blame.
+// crash returns the signal that ended the run, and the function if an instruction caused
+// it.
 func (a *attempt) crash() string {
 	text := linux.SignalName(a.res.Signal)
 	if f := a.res.Fault; f != nil {
@@ -283,8 +282,8 @@ func (a *attempt) crash() string {
 	return text
 }
 
-// ending is how a run ended, and which runs end so; nil for one that ended well or was
-// stopped.
+// ending returns how a run ended, and which runs end in the same way, or nil for one that
+// ended successfully or was stopped.
 func ending(a *attempt) (string, func(*attempt) bool) {
 	switch {
 	case a.deadlocked():
@@ -303,8 +302,8 @@ func ending(a *attempt) (string, func(*attempt) bool) {
 	return "exit status 0", nil
 }
 
-// Write writes the schedule with the story in its comments, each sentence at the end of
-// its turn.
+// Write writes the schedule with the story in its comments, each sentence at the end of its
+// turn.
 func (m *Shortest) Write(w io.Writer) error {
 	turns := minimize.Turns(m.Schedule)
 	at, left := -1, 0

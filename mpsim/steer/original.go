@@ -17,22 +17,22 @@ import (
 	"hindsight/tracefmt/outfile"
 )
 
-// Original is a run that other runs are compared with.
+// Original is a run with which other runs are compared.
 type Original struct {
-	Run      session.Run // follows no schedule
+	Run      session.Run // without a schedule to follow
 	Schedule *schedule.Schedule
 	Insts    uint64
 	Input    []byte // standard input
-	Command  string // reruns it; %s is for the file of a schedule
+	Command  string // reruns it; %s stands for the file of a schedule
 }
 
 // Source names the files that a trace was read from, for commands.
 type Source struct {
 	File  string // the trace
-	Stdin string // the standard input; "": the trace has it, or there is none
+	Stdin string // the standard input; "": it is in the trace, or there is none
 }
 
-// Repeat repeats the run of a trace for its schedule, and reads its input.
+// Repeat reruns the run of a trace to obtain its schedule, and reads its input.
 func Repeat(ctx context.Context, t *cdr.Trace, again *session.Rerun, from Source) (*Original, error) {
 	r, std, done, err := again.Run(ctx, t)
 	if err != nil {
@@ -59,8 +59,8 @@ func Repeat(ctx context.Context, t *cdr.Trace, again *session.Rerun, from Source
 	return &Original{Run: *r, Schedule: res.Schedule, Insts: res.Insts, Input: input, Command: Command(r, from)}, nil
 }
 
-// Command is the command line of a run, as far as one can be told, with %s for the file
-// of its schedule.
+// Command returns the command line of a run, as far as it is known, with %s for the file of
+// its schedule.
 func Command(r *session.Run, from Source) string {
 	words := []string{"hindsight", "run", recordNothing, fmt.Sprintf("--seed %d", r.Seed), "--schedule %s"}
 	if r.CPUs != 0 {
@@ -95,12 +95,12 @@ func Command(r *session.Run, from Source) string {
 // recordNothing is the flag of commands that only show what a run does.
 const recordNothing = "--record none"
 
-// WithSchedule is a [Command] with the file of its schedule, and flags after that.
+// WithSchedule returns a [Command] with the file of its schedule, followed by flags.
 func WithSchedule(command, file, flags string) string {
 	return strings.Replace(command, "%s", Quote(file)+flags, 1)
 }
 
-// Quote is a word for the shell.
+// Quote quotes a word for the shell.
 func Quote(s string) string {
 	if s != "" && !strings.ContainsAny(s, " \t\n'\"\\$&|;<>()*?[]#~`!{}%") {
 		return s

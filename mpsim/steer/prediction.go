@@ -10,8 +10,8 @@ import (
 	"hindsight/mpsim/session"
 )
 
-// KeepWitnesses writes the schedules of the predictions in the report on a trace into
-// a directory, and says in the report how to run them.
+// KeepWitnesses writes the schedules of the predictions in the report on a trace to a
+// directory, and adds the commands that run them to the report.
 func KeepWitnesses(ctx context.Context, t *cdr.Trace, again *session.Rerun, from Source, dir string, rep *report.Report) error {
 	w := witnessFiles{t: t, from: from, dir: dir, again: again}
 	for _, list := range [][]report.Race{rep.Races, rep.Unshown} {
@@ -31,7 +31,7 @@ func KeepWitnesses(ctx context.Context, t *cdr.Trace, again *session.Rerun, from
 	return nil
 }
 
-// recordWitness are flags of a run that is to be recorded.
+// recordWitness are the flags of a run that will be recorded.
 const recordWitness = "-o witness.hst"
 
 // witnessFiles writes the schedules of predictions.
@@ -40,11 +40,11 @@ type witnessFiles struct {
 	from    Source
 	dir     string
 	again   *session.Rerun
-	command string // that reruns the program, once it is known
+	command string // reruns the program, once it is known
 }
 
-// write writes the schedule of a prediction. The command that reruns it has those flags
-// in place of the one to record nothing.
+// write writes the schedule of a prediction. In the command that reruns it, flags replace
+// the flag to record nothing.
 func (w *witnessFiles) write(ctx context.Context, id string, p *report.Prediction, flags string) error {
 	if p == nil || p.Schedule == nil {
 		return nil

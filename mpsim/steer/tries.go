@@ -13,9 +13,9 @@ import (
 	"hindsight/mpsim/session"
 )
 
-// tries are the runs of a search, on one machine. Checkpoints lie on the way of the best
-// run so far. A run begins at the last of them up to which its schedule is the same, so
-// it costs what comes after that.
+// tries are the runs of a search, on one machine. There are checkpoints along the best run
+// so far. A run starts at the last of them before which its schedule is the same, so it
+// costs only what comes after that.
 type tries struct {
 	m     *mpsim.Machine
 	img   *image.Space
@@ -25,9 +25,9 @@ type tries struct {
 
 	points mpsim.Checkpoints // of the best run
 	steps  []schedule.Step   // its schedule
-	passed mpsim.Checkpoints // of the run under way, or the last
+	passed mpsim.Checkpoints // of the present or last run
 	ran    uint64            // instructions of all runs
-	whole  uint64            // and of the same runs from the beginning
+	whole  uint64            // those of the same runs from the beginning
 }
 
 func (m *minimization) newTries() (*tries, error) {
@@ -50,7 +50,7 @@ func (m *minimization) newTries() (*tries, error) {
 	return t, t.passed.Take(t.m, &t.story)
 }
 
-// run follows a schedule, and the policy after that.
+// run follows a schedule, and then the policy.
 func (t *tries) run(ctx context.Context, s *schedule.Schedule, policy mpsim.Policy, quantum int, limit uint64) (*attempt, error) {
 	rest := s
 	if t.steps != nil {
@@ -78,7 +78,7 @@ func (t *tries) run(ctx context.Context, s *schedule.Schedule, policy mpsim.Poli
 	return &attempt{res: res, img: t.img, output: bytes.Clone(t.out.Bytes()), story: t.story.Copy()}, err
 }
 
-// take makes the last run the best.
+// take makes the last run the best one.
 func (t *tries) take(a *attempt) {
 	t.points, t.steps = t.passed, a.res.Schedule.Steps
 }

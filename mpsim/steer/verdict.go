@@ -12,17 +12,17 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Judge finds out what the races of a trace do.
+// Judge determines what the races of a trace do.
 type Judge struct {
 	*confirm.Confirmer
 	t     *cdr.Trace
 	of    *Original
 	dir   string
-	calls map[event.ThreadID][]uint64 // places of events, in order, by thread
+	calls map[event.ThreadID][]uint64 // by thread: places of events, in order
 }
 
-// NewJudge makes a Judge of the races in t, whose run is of. It tries so many random
-// continuations, and writes the schedules of runs that differ into dir.
+// NewJudge returns a Judge of the races in t, whose run is of. tries is the number of
+// random continuations. It writes the schedules of runs that differ to dir.
 func NewJudge(t *cdr.Trace, of *Original, tries int, dir string) *Judge {
 	r := &of.Run
 	return &Judge{t: t, of: of, dir: dir, Confirmer: confirm.New(confirm.Options{
@@ -31,8 +31,8 @@ func NewJudge(t *cdr.Trace, of *Original, tries int, dir string) *Judge {
 	})}
 }
 
-// Prepare repeats the run once, for races that will be looked at, with the instances of
-// each: looking at them costs only what comes after their accesses then.
+// Prepare reruns the run once, for races that will be examined, with the instances of each.
+// Examining them then costs only what comes after their accesses.
 func (j *Judge) Prepare(ctx context.Context, races []*report.Race, others map[string][][2]report.Access) error {
 	var pairs []confirm.Pair
 	for _, r := range races {
@@ -45,7 +45,7 @@ func (j *Judge) Prepare(ctx context.Context, races []*report.Race, others map[st
 	return j.Confirmer.Prepare(ctx, pairs)
 }
 
-// pairs are the first instance of a race and some others.
+// pairs returns the first instance of a race and some others.
 func (j *Judge) pairs(r *report.Race, others [][2]report.Access) ([]confirm.Pair, error) {
 	all := [][2]report.Access{r.Accesses}
 	for i := range others {
@@ -63,7 +63,7 @@ func (j *Judge) pairs(r *report.Race, others [][2]report.Access) ([]confirm.Pair
 	return pairs, nil
 }
 
-// Race finds out what a race does: the worst of what its first instance and some others
+// Race determines what a race does: the worst of what its first instance and some others
 // do. It stops at one that is harmful. The sides of an instance are the later and the
 // earlier access.
 func (j *Judge) Race(ctx context.Context, r *report.Race, others [][2]report.Access) (*report.Verdict, error) {
@@ -89,7 +89,7 @@ func (j *Judge) Race(ctx context.Context, r *report.Race, others [][2]report.Acc
 	return j.verdict(ctx, r.ID, worst, at, tried)
 }
 
-// sameInstance reports whether two instances are of the same executions.
+// sameInstance reports whether two instances consist of the same executions.
 func sameInstance(x, y *[2]report.Access) bool {
 	same := func(a, b *report.Access) bool {
 		return a.Thread == b.Thread && a.PC == b.PC && a.Site == b.Site && a.Ordinal == b.Ordinal && a.Segment == b.Segment
@@ -97,7 +97,7 @@ func sameInstance(x, y *[2]report.Access) bool {
 	return same(&x[0], &y[0]) && same(&x[1], &y[1]) || same(&x[0], &y[1]) && same(&x[1], &y[0])
 }
 
-// pair is an instance for the confirmer.
+// pair returns an instance in the form that the confirmer needs.
 func (j *Judge) pair(sides *[2]report.Access) (pair confirm.Pair, err error) {
 	for i, to := range []*confirm.Access{&pair.B, &pair.A} {
 		a := &sides[i]
@@ -111,7 +111,7 @@ func (j *Judge) pair(sides *[2]report.Access) (pair confirm.Pair, err error) {
 	return pair, nil
 }
 
-// verdict is what was found of instance at of those that were tried.
+// verdict returns what was found for instance at among those that were tried.
 func (j *Judge) verdict(ctx context.Context, id string, f *confirm.Finding, at, tried int) (_ *report.Verdict, err error) {
 	v := &report.Verdict{Verdict: string(f.Verdict)}
 	v.Evidence = report.Evidence{What: f.What, Tries: f.Tries, Variables: f.Variables, Place: j.of.Run.Image.PlaceName(f.Stands)}
@@ -128,8 +128,8 @@ func (j *Judge) verdict(ctx context.Context, id string, f *confirm.Finding, at, 
 	return v, err
 }
 
-// ordinal is how often the thread had executed the instruction of an access that is
-// an event.
+// ordinal returns how many times the thread had executed the instruction of an access that
+// is an event.
 func (j *Judge) ordinal(a *report.Access) (uint64, error) {
 	if j.calls == nil {
 		j.calls = map[event.ThreadID][]uint64{}
