@@ -13,30 +13,31 @@ import (
 	"hindsight/mpsim/debug"
 )
 
-// point is a breakpoint: of code, or of memory if it has no code.
+// point is a breakpoint: on code, or on memory if it has no code.
 type point struct {
 	id        int
 	pcs       []uint64
 	watched   mpsim.Watched
-	exception string // the name of the filter that it is for
+	exception string // name of its exception filter
 
-	condition string // an expression that has to be true; "": none
+	condition string // an expression that must be true; "": none
 	log       string // what to print instead of stopping
-	// number is which of the hits of the whole run the run stops for; nil: all of them.
+	// number reports whether the run stops for the nth hit of the whole run; nil: for all
+	// of them.
 	number func(n int) bool
-	// times are the hits before time known, those for which the condition is true.
+	// times are the hits before time known for which the condition is true.
 	times []uint64
 	known uint64
 }
 
-// numbered makes the id by which stops name a breakpoint.
+// numbered assigns the id by which stops refer to a breakpoint.
 func (s *server) numbered(p *point, shown *godap.Breakpoint) *point {
 	s.lastPoint++
 	p.id, shown.Id = s.lastPoint, s.lastPoint
 	return p
 }
 
-// stopIf takes the conditions of a breakpoint.
+// stopIf sets the conditions of a breakpoint.
 func (p *point) stopIf(shown *godap.Breakpoint, condition, hits string) {
 	p.condition = strings.TrimSpace(condition)
 	if hits = strings.TrimSpace(hits); hits == "" {
@@ -50,8 +51,8 @@ func (p *point) stopIf(shown *godap.Breakpoint, condition, hits string) {
 	p.number = number
 }
 
-// hitCondition reads which hits count: "5" and ">=5" (the fifth and those after it),
-// ">5", "<5", "<=5", "=5" or "==5", and "%5" (each fifth).
+// hitCondition parses which hits count: "5" and ">=5" (the fifth and later ones), ">5",
+// "<5", "<=5", "=5" or "==5", and "%5" (every fifth).
 func hitCondition(text string) (func(int) bool, error) {
 	digits := strings.TrimLeft(text, "<>=% ")
 	n, err := strconv.Atoi(strings.TrimSpace(digits))
@@ -77,7 +78,7 @@ func hitCondition(text string) (func(int) bool, error) {
 	return nil, fmt.Errorf("%q: want a number of hits, such as 5, >=5, ==5 or %%5", text)
 }
 
-// at are the breakpoints that a stop is at.
+// at returns the breakpoints at which a stop is.
 func (s *server) at(stop debug.Stop) (all []*point) {
 	if stop.Reason == debug.Watchpoint {
 		if stop.Watch < len(s.points.data) {
@@ -96,8 +97,8 @@ func (s *server) at(stop debug.Stop) (all []*point) {
 	return all
 }
 
-// holds reports whether the run stops at a breakpoint: whether a condition is true, or
-// cannot be computed, and the hit is one that counts.
+// holds reports whether the run stops at a breakpoint: if a condition is true or cannot be
+// evaluated, and the hit counts.
 func (s *server) holds(ctx context.Context, stop debug.Stop) (bool, error) {
 	hold := false
 	s.stoppedAt = nil
@@ -126,7 +127,7 @@ func (s *server) holds(ctx context.Context, stop debug.Stop) (bool, error) {
 	return hold, nil
 }
 
-// met reports whether the condition of a breakpoint is true or cannot be computed.
+// met reports whether the condition of a breakpoint is true or cannot be evaluated.
 func (s *server) met(p *point, stop debug.Stop) bool {
 	if p.condition == "" {
 		return true
@@ -135,7 +136,7 @@ func (s *server) met(p *point, stop debug.Stop) bool {
 	return yes || err != nil
 }
 
-// top is the innermost frame of the thread that has stopped.
+// top returns the innermost frame of the thread that has stopped.
 func (s *server) top(stop debug.Stop) *debug.Frame {
 	if all := s.debug.Stack(stop.Thread); len(all) > 0 {
 		return &all[0]
@@ -143,8 +144,8 @@ func (s *server) top(stop debug.Stop) *debug.Frame {
 	return nil
 }
 
-// hit is which hit of a breakpoint a stop is, from 1, counted from the beginning of the
-// run. The part of the run in which hits were not counted before is run through.
+// hit returns which hit of a breakpoint a stop is, counted from 1 at the beginning of the
+// run. It replays the part of the run in which hits have not been counted yet.
 func (s *server) hit(ctx context.Context, p *point, stop debug.Stop) (int, error) {
 	at := stop.Time
 	start := s.debug.Time()
@@ -170,7 +171,7 @@ func (s *server) hit(ctx context.Context, p *point, stop debug.Stop) (int, error
 	return sort.Search(len(p.times), func(i int) bool { return p.times[i] > at }), nil
 }
 
-// count adds the hits from the time that is known up to and with time at.
+// count adds the hits between the known time and at, inclusive.
 func (s *server) count(ctx context.Context, p *point, probe *mpsim.Probe, at uint64) error {
 	if err := s.debug.Seek(ctx, p.known); err != nil {
 		return err
@@ -195,7 +196,7 @@ func (s *server) count(ctx context.Context, p *point, probe *mpsim.Probe, at uin
 	}
 }
 
-// message is the text of a log point: expressions in braces are replaced by their
+// message returns the text of a log point, with expressions in braces replaced by their
 // values.
 func (s *server) message(text string, stop debug.Stop) string {
 	var b strings.Builder

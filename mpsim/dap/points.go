@@ -23,7 +23,7 @@ type points struct {
 	data         []*point
 }
 
-// all are those that stand for code.
+// all returns the breakpoints on code.
 func (p *points) all() (all []*point) {
 	for _, list := range p.lines {
 		all = append(all, list...)
@@ -77,8 +77,8 @@ func (s *server) lines(a *godap.SetBreakpointsArguments) any {
 	return godap.SetBreakpointsResponseBody{Breakpoints: out}
 }
 
-// functions sets the breakpoints at functions: where their first line after the prologue
-// begins, and where their inlined copies begin.
+// functions sets the breakpoints on functions: where the first line after the prologue
+// begins, and where inlined copies begin.
 func (s *server) functions(a *godap.SetFunctionBreakpointsArguments) any {
 	s.points.functions = nil
 	out := []godap.Breakpoint{}
@@ -98,7 +98,7 @@ func (s *server) functions(a *godap.SetFunctionBreakpointsArguments) any {
 	return godap.SetFunctionBreakpointsResponseBody{Breakpoints: out}
 }
 
-// instructions sets the breakpoints at instructions.
+// instructions sets the breakpoints on instructions.
 func (s *server) instructions(a *godap.SetInstructionBreakpointsArguments) any {
 	s.points.instructions = nil
 	out := []godap.Breakpoint{}
@@ -126,7 +126,7 @@ var exceptionFilters = []struct{ filter, label, function string }{
 	{"panic", "panics of Go", "runtime.gopanic"},
 }
 
-// exceptions sets the breakpoints for exceptions. The run always stops for a signal that
+// exceptions sets the breakpoints for exceptions. The run always stops at a signal that
 // ends it.
 func (s *server) exceptions(a *godap.SetExceptionBreakpointsArguments) any {
 	s.points.exceptions = nil
@@ -153,8 +153,8 @@ func (s *server) exceptions(a *godap.SetExceptionBreakpointsArguments) any {
 	return godap.SetExceptionBreakpointsResponseBody{Breakpoints: out}
 }
 
-// watchable says what is to be watched when an expression, or a part of what the client
-// has expanded, is.
+// watchable returns what to watch for an expression, or for a part of what the client has
+// expanded.
 func (s *server) watchable(a *godap.DataBreakpointInfoArguments) any {
 	out := godap.DataBreakpointInfoResponseBody{Description: a.Name + " is not in memory"}
 	addr, size := uint64(0), uint64(8)
@@ -204,7 +204,7 @@ func (s *server) data(a *godap.SetDataBreakpointsArguments) any {
 	return godap.SetDataBreakpointsResponseBody{Breakpoints: out}
 }
 
-// moves is how a request wants the run to go on or back.
+// moves returns how a request moves the run.
 func (s *server) moves(r godap.RequestMessage) (move func(context.Context) (debug.Stop, error), ok bool) {
 	d := s.debug
 	thread := func(id int) event.ThreadID { return event.ThreadID(id - 1) }

@@ -15,21 +15,21 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Launch is what a client asks for: the arguments of its launch request.
+// Launch contains the arguments of a client's launch request.
 type Launch struct {
 	Trace string `json:"trace"` // file
-	Stdin string `json:"stdin"` // what the run had as standard input, if the trace does not have it
-	Root  string `json:"root"`  // what the run saw as /
-	// Race is the race to stand at first, such as R1. Without it and StopOnEntry the run
-	// goes on to the first breakpoint.
+	Stdin string `json:"stdin"` // the run's standard input, if the trace does not contain it
+	Root  string `json:"root"`  // directory that the run saw as /
+	// Race is the race to go to first, such as R1. Without it and StopOnEntry, the run
+	// continues to the first breakpoint.
 	Race        string `json:"race"`
 	StopOnEntry bool   `json:"stopOnEntry"`
 }
 
 // Options of [Serve].
 type Options struct {
-	// Open opens the run of a trace. The console is used until the function that it
-	// returns is called.
+	// Open opens the run of a trace. The console is used until the returned function is
+	// called.
 	Open func(ctx context.Context, l Launch) (*debug.Console, func(), error)
 }
 
@@ -43,16 +43,16 @@ type server struct {
 	asked Launch
 
 	points points
-	shown  []expansion  // what variablesReference, less one, stands for
-	frames []shownFrame // by frame id, less one
+	shown  []expansion  // what variablesReference, minus one, stands for
+	frames []shownFrame // by frame id, minus one
 	stop   debug.Stop
 
-	lastPoint int      // the id of the breakpoint that was set last
+	lastPoint int      // id of the last breakpoint that was set
 	stoppedAt []*point // the breakpoints of the last stop
 
-	sending sync.Mutex // guards out and seq: log points are told while the run moves
+	sending sync.Mutex // guards out and seq, because log points are sent while the run moves
 
-	// While the run goes on or back:
+	// While the run moves:
 	done   chan moved
 	cancel context.CancelFunc
 	later  []godap.RequestMessage
@@ -64,7 +64,7 @@ type moved struct {
 	err  error
 }
 
-// Serve answers a client until it disconnects, the connection ends or ctx is done.
+// Serve serves a client until it disconnects, the connection ends or ctx is done.
 func Serve(ctx context.Context, conn io.ReadWriter, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -128,7 +128,7 @@ func read(ctx context.Context, conn io.Reader, in chan<- godap.Message, failed c
 	}
 }
 
-// unknown is a request of a kind that is not known, or whose arguments are not.
+// unknown is a request of an unknown kind, or with unknown arguments.
 type unknown struct{ godap.Request }
 
 // GetRequest implements [godap.RequestMessage].
@@ -174,7 +174,7 @@ func (s *server) answer(to godap.RequestMessage, body any, failed error) error {
 	return s.send(out, &out.Seq)
 }
 
-// request answers a request; over says that the client is leaving.
+// request handles a request. over says that the client is leaving.
 func (s *server) request(ctx context.Context, r godap.RequestMessage) (over bool, err error) {
 	if s.done != nil {
 		switch r.(type) {
@@ -240,7 +240,7 @@ func (s *server) request(ctx context.Context, r godap.RequestMessage) (over bool
 	if err := s.answer(r, body, err); err != nil {
 		return false, err
 	}
-	if s.debug.Time() != before { // a command of the console has moved the run
+	if s.debug.Time() != before { // a console command has moved the run
 		s.stop = debug.Stop{Reason: debug.Stepped, Thread: s.debug.Thread}
 		return false, s.stopped("goto", "")
 	}

@@ -10,10 +10,10 @@ import (
 	"hindsight/tracefmt/numtext"
 )
 
-// Races finds the accesses of a race: side 1 is the earlier, 2 the later.
+// Races finds the accesses of a race. Side 1 is the earlier, side 2 the later one.
 type Races func(ctx context.Context, id string, side int) (at uint64, text string, err error)
 
-// Console answers the commands that debuggers pass on: `monitor` of gdb.
+// Console executes the commands that debuggers pass on, such as gdb's `monitor`.
 type Console struct {
 	*Debugger
 	Races Races // nil: races are not known
@@ -28,7 +28,7 @@ In gdb: after goto and race, "maintenance flush register-cache" shows the new pl
 the commands of "hindsight gdb" (goto, race, lastwrite, when) do it by themselves.
 `
 
-// Do carries out a command and returns what there is to say. It may move the debugger.
+// Do executes a command and returns the text to show. It may move the debugger.
 func (c *Console) Do(ctx context.Context, line string) (string, error) {
 	words := strings.Fields(line)
 	if len(words) == 0 {
@@ -58,7 +58,7 @@ func (c *Console) when() string {
 	return text + ": the end of the run\n"
 }
 
-// arrived says where the debugger stands now.
+// arrived says where the debugger is now.
 func (c *Console) arrived() string {
 	text := c.when()
 	if h := c.Replay.Thread(c.Thread); h != nil {
@@ -138,7 +138,7 @@ func (c *Console) lastWrite(ctx context.Context, args []string) (string, error) 
 	return fmt.Sprintf("T%d at time %d, %s\n", w.Thread, w.Time, c.Place(w.PC)), nil
 }
 
-// number reads a number, decimal or with 0x, perhaps with "," or "_" between digits.
+// number reads a number, decimal or with 0x, possibly with "," or "_" between digits.
 func number(s string) (uint64, error) {
 	v, err := strconv.ParseUint(strings.ReplaceAll(strings.ReplaceAll(s, ",", ""), "_", ""), 0, 64)
 	if err != nil {
@@ -147,7 +147,7 @@ func number(s string) (uint64, error) {
 	return v, nil
 }
 
-// Place names the code at pc: function, file and line as far as they are known.
+// Place returns text for the code at pc: function, file and line as far as they are known.
 func (d *Debugger) Place(pc uint64) string {
 	img := d.Journal().Image()
 	text := fmt.Sprintf("%#x", pc)
@@ -160,7 +160,7 @@ func (d *Debugger) Place(pc uint64) string {
 	return text
 }
 
-// Title is a thread as hindsight's reports call it, with the name that it has.
+// Title returns a thread's name in hindsight's reports, followed by its own name.
 func (d *Debugger) Title(id event.ThreadID) string {
 	if name := d.Name(id); name != "" {
 		return fmt.Sprintf("T%d %s", id, name)

@@ -11,10 +11,10 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Index finds writes without running.
+// Index finds writes without running the program.
 type Index interface {
-	// LastWrite is the last recorded write before a time to one of size bytes at
-	// addr; false when none is recorded. Writes that were not recorded are not in it.
+	// LastWrite returns the last recorded write to size bytes at addr before a time. It
+	// reports false if there is none. It does not know writes that were not recorded.
 	LastWrite(ctx context.Context, r *mpsim.Replay, addr, size, before uint64) (Write, bool, error)
 }
 
@@ -26,56 +26,56 @@ type Write struct {
 	Addr   uint64
 }
 
-// Reason is why the run stands still.
+// Reason says why the run has stopped.
 type Reason uint8
 
 const (
-	Stepped     Reason = iota // what was asked for is done
+	Stepped     Reason = iota // the requested step is done
 	Breakpoint                // just before an instruction to stop at
-	Watchpoint                // just after an access to watched memory; going back, just before it
+	Watchpoint                // just after an access to watched memory or, when going back, just before it
 	AtBegin                   // there is nothing before
 	AtEnd                     // there is nothing after
 	Interrupted               // the context was done
 )
 
-// Stop is where and why the run stands still.
+// Stop says where and why the run has stopped.
 type Stop struct {
 	Reason Reason
 	Thread event.ThreadID
 	Watch  int    // of Watchpoint: the index in Debugger.Watches
 	Addr   uint64 // of Watchpoint: the address in it
 	Time   uint64 // of Watchpoint: just before the access
-	Signal int    // of AtEnd: that ended the run, 0 if none did
+	Signal int    // of AtEnd: the signal that ended the run, 0 if none did
 }
 
-// Debugger stands at a time of a run.
+// Debugger is at a time of a run.
 type Debugger struct {
 	*mpsim.Replay
 	Breaks  map[uint64]bool // instructions to stop at
 	Watches []mpsim.Watched
 	Index   Index // nil: the last write is found by running
-	// Hold reports whether the run stops where it has come to a breakpoint or watchpoint;
-	// nil: it always does. Hold may move the run, and brings it back.
+	// Hold reports whether the run stops at a breakpoint or watchpoint that it has reached;
+	// nil: it always does. Hold may move the run, but must bring it back.
 	Hold func(ctx context.Context, s Stop) (bool, error)
-	// Thread is the one that was stopped in last.
+	// Thread is the thread in which the run last stopped.
 	Thread event.ThreadID
 
-	targets map[uint64]bool // breakpoints that a step has set for itself; Hold is not asked about them
+	targets map[uint64]bool // breakpoints that a step has set for itself; Hold is not called for them
 }
 
-// New makes a Debugger that stands at the beginning of the run.
+// New returns a Debugger at the beginning of the run.
 func New(r *mpsim.Replay, index Index) *Debugger {
 	d := &Debugger{Replay: r, Breaks: map[uint64]bool{}, Index: index}
 	d.Thread, _ = r.Journal().Runs(0)
 	return d
 }
 
-// probe is what the run stops for.
+// probe returns what the run stops for.
 func (d *Debugger) probe() *mpsim.Probe {
 	return &mpsim.Probe{Breaks: d.Breaks, Watches: d.Watches}
 }
 
-// forward goes on to a time, or to what the run stops for before.
+// forward continues to a time, or to an earlier stop.
 func (d *Debugger) forward(ctx context.Context, until uint64) (Stop, bool, error) {
 	for {
 		s, found, err := d.meet(ctx, until)
@@ -88,7 +88,7 @@ func (d *Debugger) forward(ctx context.Context, until uint64) (Stop, bool, error
 	}
 }
 
-// holds asks Hold about a stop that is not a step's own.
+// holds calls Hold for a stop that is not a step's own.
 func (d *Debugger) holds(ctx context.Context, s Stop) (bool, error) {
 	if d.Hold == nil || s.Reason != Breakpoint && s.Reason != Watchpoint {
 		return true, nil
@@ -99,7 +99,7 @@ func (d *Debugger) holds(ctx context.Context, s Stop) (bool, error) {
 	return d.Hold(ctx, s)
 }
 
-// meet goes on to a time, or to the next breakpoint or watchpoint before.
+// meet continues to a time, or to an earlier breakpoint or watchpoint.
 func (d *Debugger) meet(ctx context.Context, until uint64) (Stop, bool, error) {
 	hit, found, err := d.Forward(ctx, until, d.probe(), true)
 	switch {
@@ -123,9 +123,9 @@ func (d *Debugger) watched(hit *mpsim.Hit) Stop {
 	return Stop{Reason: Watchpoint, Thread: hit.Thread, Watch: hit.Watch, Addr: at, Time: hit.Time}
 }
 
-// stand makes the thread of a stop the one that is looked at.
+// stand makes the thread of a stop the present one.
 func (d *Debugger) stand(s Stop) Stop {
-	if d.Replay.Thread(s.Thread) == nil { // it has ended just now
+	if d.Replay.Thread(s.Thread) == nil { // it has just ended
 		if alive := d.Threads(); len(alive) > 0 {
 			s.Thread = alive[0].ID()
 		}
@@ -134,12 +134,12 @@ func (d *Debugger) stand(s Stop) Stop {
 	return s
 }
 
-// At is the stop of a thread at a breakpoint where it stands.
+// At returns the stop of a thread at a breakpoint at its present place.
 func (d *Debugger) At(t event.ThreadID) Stop {
 	return d.stand(Stop{Reason: Breakpoint, Thread: t})
 }
 
-// running is the thread whose instruction is the next, or was the last.
+// running returns the thread that executes the next instruction, or executed the last one.
 func (d *Debugger) running() event.ThreadID {
 	id, ok := d.Journal().Runs(d.Time())
 	if !ok && d.Time() > 0 {
@@ -148,7 +148,7 @@ func (d *Debugger) running() event.ThreadID {
 	return id
 }
 
-// end is the stop at the end of the run.
+// end returns the stop at the end of the run.
 func (d *Debugger) end() Stop {
 	s := Stop{Reason: AtEnd, Thread: d.running(), Signal: d.Journal().Signal()}
 	if f := d.Journal().Fault(); f != nil {
@@ -157,7 +157,7 @@ func (d *Debugger) end() Stop {
 	return d.stand(s)
 }
 
-// Continue goes on to what the run stops for, or to its end.
+// Continue continues to the next stop, or to the end of the run.
 func (d *Debugger) Continue(ctx context.Context) (Stop, error) {
 	s, found, err := d.forward(ctx, d.End())
 	if err != nil || found {
@@ -166,17 +166,17 @@ func (d *Debugger) Continue(ctx context.Context) (Stop, error) {
 	return d.end(), nil
 }
 
-// Step goes on until a thread has executed an instruction, while others take the turns
-// that they took.
+// Step continues until a thread has executed an instruction, while the other threads take
+// the turns that they took.
 func (d *Debugger) Step(ctx context.Context, t event.ThreadID) (Stop, error) {
 	return d.StepOut(ctx, t, func(uint64) bool { return true })
 }
 
-// StepOut steps a thread until out says so of the place where it stands.
+// StepOut steps a thread until out returns true for its place.
 func (d *Debugger) StepOut(ctx context.Context, t event.ThreadID, out func(pc uint64) bool) (Stop, error) {
 	for {
 		next, ok := d.Journal().Next(t, d.Time())
-		if !ok { // it waits for ever, or ends: the run goes on without it
+		if !ok { // it waits forever, or ends: the run continues without it
 			return d.Continue(ctx)
 		}
 		s, found, err := d.forward(ctx, next+1)
@@ -190,7 +190,7 @@ func (d *Debugger) StepOut(ctx context.Context, t event.ThreadID, out func(pc ui
 	}
 }
 
-// StepBack goes back to just before the last instruction of a thread.
+// StepBack returns to just before the last instruction of a thread.
 func (d *Debugger) StepBack(ctx context.Context, t event.ThreadID) (Stop, error) {
 	at, ok := d.Journal().Previous(t, d.Time())
 	if !ok {
@@ -199,7 +199,7 @@ func (d *Debugger) StepBack(ctx context.Context, t event.ThreadID) (Stop, error)
 	return d.arrive(ctx, at, Stop{Reason: Stepped, Thread: t})
 }
 
-// arrive goes to a time; when the context ends on the way, the run stands where it is.
+// arrive goes to a time. If the context ends on the way, the run stays where it is.
 func (d *Debugger) arrive(ctx context.Context, at uint64, s Stop) (Stop, error) {
 	err := d.Seek(ctx, at)
 	if err != nil && ctx.Err() != nil {
@@ -217,7 +217,7 @@ func (d *Debugger) Goto(ctx context.Context, at uint64) (Stop, error) {
 	return d.arrive(ctx, at, Stop{Reason: Stepped, Thread: id})
 }
 
-// ContinueBack goes back to what the run stops for, or to its beginning.
+// ContinueBack goes back to the previous stop, or to the beginning of the run.
 func (d *Debugger) ContinueBack(ctx context.Context) (Stop, error) {
 	for {
 		s, err := d.meetBack(ctx)
@@ -234,7 +234,7 @@ func (d *Debugger) ContinueBack(ctx context.Context) (Stop, error) {
 func (d *Debugger) meetBack(ctx context.Context) (Stop, error) {
 	start, from, probe := d.Time(), uint64(0), d.probe()
 	w, indexed, err := d.indexed(ctx)
-	if err == nil && indexed { // what is left to look for is a breakpoint after it
+	if err == nil && indexed { // only a breakpoint after it remains to be found
 		from, probe.Watches = w.time+1, nil
 	}
 	var hit mpsim.Hit
@@ -265,9 +265,9 @@ type found struct {
 	addr   uint64
 }
 
-// indexed looks the last write to watched memory up. ok is false when it has to be
-// found by running: when reads count, or when memory has changed since that write, so
-// that the index does not have all writes.
+// indexed looks up the last write to watched memory. ok is false if it has to be found by
+// running: if reads count, or if memory has changed since that write, which means that the
+// index does not have all writes.
 func (d *Debugger) indexed(ctx context.Context) (last found, ok bool, err error) {
 	if d.Index == nil || len(d.Watches) == 0 {
 		return last, false, nil
@@ -298,7 +298,7 @@ func (d *Debugger) indexed(ctx context.Context) (last found, ok bool, err error)
 	return last, true, nil
 }
 
-// contents is what is in watched memory.
+// contents returns the content of watched memory.
 func (d *Debugger) contents() (all []byte) {
 	for _, w := range d.Watches {
 		b := make([]byte, w.Size)
@@ -308,8 +308,8 @@ func (d *Debugger) contents() (all []byte) {
 	return all
 }
 
-// LastWrite is the last write before now to size bytes at addr, as the index and the
-// journal have it: of instructions that the trace recorded, and of the system.
+// LastWrite returns the last write to size bytes at addr before now, according to the index
+// and the journal: of instructions that the trace recorded, and of the system.
 func (d *Debugger) LastWrite(ctx context.Context, addr, size uint64) (w Write, ok bool, err error) {
 	if d.Index != nil {
 		start := d.Time()
@@ -327,7 +327,7 @@ func (d *Debugger) LastWrite(ctx context.Context, addr, size uint64) (w Write, o
 	return w, ok, nil
 }
 
-// Signal names the signal that ended the run; "" if none did.
+// Signal returns the name of the signal that ended the run, or "".
 func (d *Debugger) Signal() string {
 	if n := d.Journal().Signal(); n != 0 {
 		return linux.SignalName(n)

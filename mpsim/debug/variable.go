@@ -7,24 +7,24 @@ import (
 	"hindsight/mpsim/image"
 )
 
-// Variable is a value at the present moment: of a variable, of a part of one, or of an
+// Variable is a value at the present time: of a variable, of a part of one, or of an
 // expression.
 type Variable struct {
 	Name string
-	Path string // an expression for it; "" if there is none
+	Path string // an expression for it, or ""
 	Addr uint64 // 0: it is in a register, or was computed
 	Size uint64 // bytes
 	Data []byte // its content, or its beginning
 	Type image.Type
-	// Bits is the size of a bit-field, and Shift how many bits of Data come before it.
+	// Bits is the size of a bit-field, and Shift the number of bits of Data before it.
 	Bits, Shift uint8
 }
 
-// maxVariable bounds what is read of a variable, in bytes.
+// maxVariable bounds how many bytes of a variable are read.
 const maxVariable = 4096
 
-// object is the object of a type at an address. A reference is the object that it refers
-// to.
+// object returns the object of a type at an address. For a reference, it returns the object
+// referred to.
 func (d *Debugger) object(name, path string, addr uint64, t image.Type) Variable {
 	shape := t.Shape()
 	v := Variable{Name: name, Path: path, Addr: addr, Size: shape.Size, Type: t}
@@ -41,7 +41,7 @@ func (d *Debugger) referred(v Variable) Variable {
 	return v
 }
 
-// Locals are the local variables and parameters of a frame that have a place there.
+// Locals returns the local variables and parameters of a frame that have a location there.
 func (d *Debugger) Locals(f *Frame) (all []Variable) {
 	const general = 32
 	img := d.Journal().Image()
@@ -78,8 +78,8 @@ func (d *Debugger) Locals(f *Frame) (all []Variable) {
 	return all
 }
 
-// composed is a variable that is in several places, or a constant; ok is false if a part
-// of it is nowhere.
+// composed returns a variable that is in several places, or a constant. ok is false if a
+// part of it has no location.
 func (d *Debugger) composed(f *Frame, m *image.Image, c *image.Composed) (v Variable, ok bool) {
 	v = Variable{Name: c.Name, Path: c.Name, Type: m.ComposedType(c)}
 	if v.Size = v.Type.Shape().Size; c.Value != nil {
@@ -100,8 +100,8 @@ func (d *Debugger) composed(f *Frame, m *image.Image, c *image.Composed) (v Vari
 	return v, uint64(len(v.Data)) >= v.Size
 }
 
-// located is what is in the place of a variable or part: size bytes of memory, or at
-// most 8 of a register.
+// located returns the content of the location of a variable or part: size bytes of memory,
+// or at most 8 of a register.
 func (d *Debugger) located(f *Frame, l *image.Local, size uint64) ([]byte, bool) {
 	const general, registers = 32, 64
 	switch {
@@ -116,7 +116,7 @@ func (d *Debugger) located(f *Frame, l *image.Local, size uint64) ([]byte, bool)
 	return nil, false
 }
 
-// Globals are the global variables of the program's own.
+// Globals returns the program's own global variables.
 func (d *Debugger) Globals() (all []Variable) {
 	img := d.Journal().Image()
 	for _, s := range img.Main.Objects() {
@@ -135,8 +135,8 @@ func (d *Debugger) global(m *image.Image, s image.Symbol) Variable {
 	return Variable{Name: name, Path: name, Addr: s.Addr, Size: s.Size, Data: d.Memory(s.Addr, int(min(s.Size, maxVariable)))}
 }
 
-// Variable finds a variable by name: of the frame, or a global one. Of several of one
-// name, that of the frame's source file comes first.
+// Variable finds a variable by name: one of the frame, or a global one. Of several with the
+// same name, that of the frame's source file comes first.
 func (d *Debugger) Variable(f *Frame, name string) (Variable, bool) {
 	img := d.Journal().Image()
 	file := ""
@@ -181,8 +181,8 @@ func (d *Debugger) Variable(f *Frame, name string) (Variable, bool) {
 	return Variable{}, false
 }
 
-// place is the address of a global variable, of a thread-local one for the thread of the
-// frame.
+// place returns the address of a global variable or, for a thread-local one, the address
+// for the thread of the frame.
 func (d *Debugger) place(f *Frame, m *image.Image, g *image.Global) (uint64, bool) {
 	if !g.TLS {
 		return g.Addr, true
@@ -194,7 +194,7 @@ func (d *Debugger) place(f *Frame, m *image.Image, g *image.Global) (uint64, boo
 	return block + g.Addr, ok
 }
 
-// Parts says how many parts a value has: elements, or members.
+// Parts returns how many parts a value has: elements, or members.
 func (d *Debugger) Parts(v *Variable) (members, elements int) {
 	s := v.Type.Shape()
 	switch s.Kind {
@@ -221,7 +221,7 @@ func (d *Debugger) Parts(v *Variable) (members, elements int) {
 	return 0, 0
 }
 
-// Part is the n-th member or element of a value that has [Debugger.Parts].
+// Part returns the nth member or element of a value that has [Debugger.Parts].
 func (d *Debugger) Part(v *Variable, n int) Variable {
 	s := v.Type.Shape()
 	switch s.Kind {
@@ -241,7 +241,7 @@ func (d *Debugger) Part(v *Variable, n int) Variable {
 	return d.member(v, v.Path, ".", n)
 }
 
-// Target is what a pointer points to.
+// Target returns what a pointer points to.
 func (d *Debugger) Target(v *Variable) Variable {
 	at, _ := unsigned(v)
 	return d.object("*"+v.Name, under("*", v.Path), at, v.Type.Shape().Elem)
@@ -255,13 +255,14 @@ func under(operator, path string) string {
 	return operator + path
 }
 
-// member is the n-th member of a structure; its path is from, the operator and the name.
+// member returns the nth member of a structure. Its path consists of from, the operator and
+// the name.
 func (d *Debugger) member(v *Variable, from, operator string, n int) Variable {
 	f := v.Type.Shape().Fields[n]
 	name, path := f.Name, ""
 	if name == "" {
 		name = f.Type.Shape().Name
-		path = from // what is in it has the path of the structure around it
+		path = from // its content has the path of the structure around it
 	} else if from != "" {
 		if strings.HasPrefix(from, "*") {
 			from = "(" + from + ")"
@@ -281,7 +282,7 @@ func (d *Debugger) member(v *Variable, from, operator string, n int) Variable {
 	return part
 }
 
-// within is the part of a value at an offset.
+// within returns the part of a value at an offset.
 func (d *Debugger) within(v *Variable, name, path string, offset uint64, t image.Type) Variable {
 	if v.Addr != 0 {
 		return d.object(name, path, v.Addr+offset, t)
@@ -293,7 +294,7 @@ func (d *Debugger) within(v *Variable, name, path string, offset uint64, t image
 	return d.referred(part)
 }
 
-// Member finds a member by name, also in base classes and unnamed structures.
+// Member finds a member by name, including base classes and unnamed structures.
 func (d *Debugger) Member(v *Variable, name string) (Variable, bool) {
 	const deep = 16
 	return d.memberWithin(v, name, deep)

@@ -2,8 +2,8 @@ package gdbstub
 
 import _ "embed"
 
-// Commands is a script in Python for gdb, with commands that show where the run stands
-// after a monitor command has moved it.
+// Commands is a Python script for gdb, with commands that show where the run is after a
+// monitor command has moved it.
 //
 //go:embed commands.py
 var Commands string

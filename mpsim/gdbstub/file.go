@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Errors of files, as the protocol numbers them.
+// Errors of files, with the numbers of the protocol.
 const (
 	errNoEntry  = 2
 	errBadFile  = 9
 	errReadOnly = 30
 )
 
-// file answers a vFile packet: the debugger reads the program and its shared objects,
-// as they are in the trace.
+// file answers a vFile packet: the debugger reads the program and its shared objects from
+// the trace.
 func (s *server) file(body string) (reply []byte, known bool) {
 	operation, args, _ := strings.Cut(body, ":")
 	switch operation {
@@ -49,7 +49,7 @@ func (s *server) file(body string) (reply []byte, known bool) {
 		if data == nil {
 			return fileError(errBadFile), true
 		}
-		const size, mode, length = 64, 8, 28 // of the struct, and where its fields are
+		const size, mode, length = 64, 8, 28 // size of the struct, and offsets of its fields
 		var st [size]byte
 		binary.BigEndian.PutUint32(st[mode:], 0o100444)
 		binary.BigEndian.PutUint64(st[length:], uint64(len(data)))

@@ -8,9 +8,9 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// libraries is the list of shared objects in XML. It has all that the run ever loads,
-// at any time of the run: so a breakpoint in one can be set at the beginning, and the
-// list does not change on the way back.
+// libraries returns the list of shared objects in XML. It contains all that the run ever
+// loads. So a breakpoint in one of them can be set at the beginning, and the list does not
+// change when going back.
 func (s *server) libraries() []byte {
 	images := s.Debugger.Journal().Image().Images()
 	out := fmt.Appendf(nil, `<library-list-svr4 version="1.0" main-lm="%#x">`, debug.Handle(images[0]))

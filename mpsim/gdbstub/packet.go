@@ -7,8 +7,7 @@ import (
 	"io"
 )
 
-// maxPacket bounds the content of a packet, in bytes. It is what the stub says of
-// itself (PacketSize).
+// maxPacket bounds the content of a packet, in bytes. The stub announces it (PacketSize).
 const maxPacket = 0x4000
 
 // Bytes with a meaning in the protocol.
@@ -30,8 +29,8 @@ type message struct {
 	sum  bool   // of a packet: the checksum is right
 }
 
-// readMessage reads the next message and passes over what is none. The error is that of
-// the reader, or says that a packet is too long.
+// readMessage reads the next message and skips anything else. The error is that of the
+// reader, or says that a packet is too long.
 func readMessage(r *bufio.Reader) (message, error) {
 	for {
 		c, err := r.ReadByte()
@@ -65,7 +64,7 @@ func readPacket(r *bufio.Reader) (message, error) {
 			want, ok := hexByte(digits[:])
 			m.sum = ok && want == sum
 			return m, nil
-		case c == packetStart && !escaped: // the last one was cut off
+		case c == packetStart && !escaped: // the last one was truncated
 			m.body, sum = m.body[:0], 0
 			continue
 		case c == escape && !escaped:
@@ -90,7 +89,7 @@ func unexpected(err error) error {
 	return err
 }
 
-// appendPacket appends a packet with that content.
+// appendPacket appends a packet with this content.
 func appendPacket(out, body []byte) []byte {
 	out = append(out, packetStart)
 	begin := len(out)

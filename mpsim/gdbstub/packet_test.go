@@ -69,7 +69,7 @@ func debugged(t testing.TB, name string) *debug.Debugger {
 	return debug.New(mpsim.NewReplay(j, mpsim.ReplayOptions{}), nil)
 }
 
-// FuzzAnswer gives the stub any packets that it answers while the run stands still.
+// FuzzAnswer sends the stub arbitrary packets that it answers while the run is stopped.
 func FuzzAnswer(f *testing.F) {
 	d := debugged(f, "race_counter")
 	for _, body := range []string{"?", "g", "p20", "m10000,40", "Hg2", "T1", "Z0,10000,4", "z2,10000,8", "qSupported:swbreak+", "qXfer:features:read:target.xml:0,fff",

@@ -18,8 +18,8 @@ func failure(format string, args ...any) []byte {
 	return fmt.Appendf(nil, "E."+format, args...)
 }
 
-// answer answers a packet that does not make the run go on or back; known is false for
-// packets that the stub does not have.
+// answer answers a packet that does not move the run. known is false for packets that the
+// stub does not support.
 func (s *server) answer(ctx context.Context, body string) (reply []byte, known bool) {
 	if body == "" {
 		return nil, false
@@ -123,13 +123,13 @@ func (s *server) monitor(ctx context.Context, coded string) []byte {
 			text = err.Error() + "\n"
 		}
 	}
-	// The thread of Hg stays what gdb thinks that it is.
+	// The thread of Hg remains the one that gdb assumes.
 	s.stop.Thread = s.Debugger.Thread
 	const most = maxPacket/2 - 64
 	return appendHex(nil, []byte(text[:min(len(text), most)])...)
 }
 
-// someThreads is the next part of the list of threads.
+// someThreads returns the next part of the list of threads.
 func (s *server) someThreads() []byte {
 	if len(s.listed) == 0 {
 		return []byte("l")
@@ -147,7 +147,7 @@ func (s *server) someThreads() []byte {
 	return out
 }
 
-// thread is the one that registers and memory are asked of.
+// thread returns the thread whose registers and memory are requested.
 func (s *server) thread() *mpsim.Hart { return s.Debugger.Replay.Thread(s.general) }
 
 func (s *server) registers() (out []byte) {
@@ -188,7 +188,7 @@ func (s *server) memory(body string) []byte {
 	return appendHex(nil, data[:n]...)
 }
 
-// choose takes the thread of an H packet.
+// choose selects the thread of an H packet.
 func (s *server) choose(body string) []byte {
 	if body == "" {
 		return failure("a thread that is none")
@@ -256,7 +256,7 @@ func (s *server) transfer(args string) (reply []byte, known bool) {
 	return append([]byte("m"), all[:length]...), true
 }
 
-// threads is the list of threads in XML.
+// threads returns the list of threads in XML.
 func (s *server) threads() []byte {
 	out := []byte("<?xml version=\"1.0\"?><threads>")
 	for _, h := range s.Debugger.Threads() {
@@ -279,7 +279,7 @@ func (s *server) where(h *mpsim.Hart) string {
 
 var xmlEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
 
-// xmlText is a text in XML, without what XML cannot have.
+// xmlText escapes a text for XML, without characters that XML cannot represent.
 func xmlText(text string) string {
 	return xmlEscapes.Replace(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0xfffd {
@@ -289,8 +289,8 @@ func xmlText(text string) string {
 	}, text))
 }
 
-// readAuxv reads the auxiliary vector that the program finds on its stack when it
-// begins. The debugger finds out by it where a position-independent program is.
+// readAuxv reads the auxiliary vector that is on the program's stack at the beginning. From
+// it the debugger learns where a position-independent program is.
 func (s *server) readAuxv() []byte {
 	const word, maxWords = 8, 1 << 16
 	h := s.Debugger.Replay.Thread(s.Debugger.Thread)

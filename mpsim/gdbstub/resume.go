@@ -10,7 +10,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// resumes is what a packet wants the run to do; nil when it is another packet.
+// resumes returns what a packet asks the run to do, or nil if it is another packet.
 func (s *server) resumes(body string) (go_ move, back bool) {
 	d := s.Debugger
 	at := s.resumed
@@ -32,8 +32,8 @@ func (s *server) resumes(body string) (go_ move, back bool) {
 	return nil, false
 }
 
-// vCont takes the actions for threads. Which threads go on is the run's affair: what
-// counts is the thread that is to be stepped.
+// vCont handles the actions for threads. The recorded run determines which threads run;
+// only the thread to step matters.
 func (s *server) vCont(actions string, at event.ThreadID) move {
 	d := s.Debugger
 	for _, action := range strings.Split(actions, ";") {
@@ -61,9 +61,9 @@ func (s *server) vCont(actions string, at event.ThreadID) move {
 	return s.arrive
 }
 
-// arrive goes on. gdb steps a RISC-V under Linux by a breakpoint on the instruction
-// after: so if the thread that it looks at stands at a breakpoint after its next
-// instruction, that is where the run stops, and not when the thread has its next turn.
+// arrive continues. On RISC-V under Linux, gdb steps with a breakpoint on the next
+// instruction. So if the selected thread is at a breakpoint after its next instruction, the
+// run stops there, and not at the thread's next turn.
 func (s *server) arrive(ctx context.Context) (debug.Stop, error) {
 	d, t := s.Debugger, s.general
 	if len(d.Breaks) == 0 || d.Replay.Thread(t) == nil {
@@ -84,13 +84,13 @@ func (s *server) arrive(ctx context.Context) (debug.Stop, error) {
 
 var watchNames = map[mem.Access]string{mem.Write: "watch", mem.Read: "rwatch", mem.Read | mem.Write: "awatch"}
 
-// site is a breakpoint or watchpoint that the debugger has set.
+// site is a breakpoint or watchpoint set by the debugger.
 type site struct {
-	kind       byte // as in packets: '0' to '4'
+	kind       byte // '0' to '4', as in packets
 	addr, size uint64
 }
 
-// insert sets or takes back the breakpoint or watchpoint of a Z or z packet.
+// insert sets or removes the breakpoint or watchpoint of a Z or z packet.
 func (s *server) insert(set bool, body string) []byte {
 	if len(body) < 2 || body[1] != ',' {
 		return failure("a breakpoint that is none")
@@ -103,7 +103,7 @@ func (s *server) insert(set bool, body string) []byte {
 	if p.kind > '4' || p.kind < '0' {
 		return nil
 	}
-	const most = 1 << 20 // bytes that one watchpoint has
+	const most = 1 << 20 // maximum number of bytes of a watchpoint
 	if p.kind >= '2' && (p.size == 0 || p.size > most || p.addr+p.size < p.addr) {
 		return failure("a watchpoint of no size, or of more than a mebibyte")
 	}

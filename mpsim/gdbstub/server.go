@@ -17,11 +17,12 @@ type Options struct {
 	Debugger *debug.Debugger
 	// Program is the path under which the debugger finds the program's file.
 	Program string
-	// Files are what the debugger may read by name, the program and its shared objects.
+	// Files are the files that the debugger may read by name: the program and its shared
+	// objects.
 	Files map[string][]byte
 	// Monitor answers `monitor` commands. It may move the debugger.
 	Monitor func(ctx context.Context, line string) (string, error)
-	// Log is told what gdb has no words for; nil: nobody is.
+	// Log is called with messages that gdb cannot show; may be nil.
 	Log func(text string)
 }
 
@@ -36,7 +37,7 @@ type server struct {
 	general, resumed event.ThreadID
 	chosen           bool // resumed was chosen
 	stop             debug.Stop
-	atEnd            bool // was told
+	atEnd            bool // the end of the run was reported
 	listed           []event.ThreadID
 	auxv             []byte
 	xml              string
@@ -44,8 +45,8 @@ type server struct {
 	sites            []site
 }
 
-// Serve answers a debugger until it detaches, the connection ends or ctx is done.
-// Debugger must stand at the beginning of the run.
+// Serve serves a debugger until it detaches, the connection ends or ctx is done. Debugger
+// must be at the beginning of the run.
 func Serve(ctx context.Context, conn io.ReadWriter, o Options) error {
 	s := &server{Options: o, out: conn, open: map[int][]byte{}, xml: targetXML()}
 	s.general, s.resumed = o.Debugger.Thread, o.Debugger.Thread
@@ -87,10 +88,10 @@ func Serve(ctx context.Context, conn io.ReadWriter, o Options) error {
 	}
 }
 
-// message answers a message; over says that the debugger has gone.
+// message answers a message. over says that the debugger has disconnected.
 func (s *server) message(ctx context.Context, m message, in <-chan message, failed chan error) (over bool, err error) {
 	if m.kind != packetStart {
-		return false, nil // a second acknowledgement, or an interrupt of what stands still
+		return false, nil // a second acknowledgement, or an interrupt while the run is stopped
 	}
 	if !s.noAck {
 		mark := []byte{acknowledge}
@@ -130,10 +131,10 @@ func (s *server) send(body []byte) error {
 	return err
 }
 
-// move is a way to go on or back.
+// move is a way to go forward or back.
 type move func(ctx context.Context) (debug.Stop, error)
 
-// run goes on or back, until that is done or the debugger interrupts it.
+// run goes forward or back, until that is done or the debugger interrupts it.
 func (s *server) run(ctx context.Context, go_ move, back bool, in <-chan message, failed chan error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -170,8 +171,8 @@ func (s *server) run(ctx context.Context, go_ move, back bool, in <-chan message
 	}
 }
 
-// beforeWatched goes to where gdb expects a RISC-V to stop that accesses watched
-// memory: the access is still to be made, or taken back, and gdb steps over it.
+// beforeWatched goes to where gdb expects a RISC-V to stop that accesses watched memory:
+// the access has not been made yet, or has been undone, and gdb steps over it.
 func (s *server) beforeWatched(ctx context.Context, st *debug.Stop, back bool) error {
 	if st.Reason != debug.Watchpoint {
 		return nil
@@ -182,16 +183,16 @@ func (s *server) beforeWatched(ctx context.Context, st *debug.Stop, back bool) e
 	return s.Debugger.Seek(ctx, st.Time)
 }
 
-// Numbers of signals in the protocol, which are not the target's.
+// Numbers of signals in the protocol, which differ from the target's.
 const (
 	sigInt  = 2
 	sigTrap = 5
 )
 
-// signals are the protocol's numbers of Linux's signals that have others.
+// signals maps Linux's signals to the protocol's numbers where these differ.
 var signals = map[int]int{7: 10, 10: 30, 12: 31, 17: 20, 18: 19, 19: 17, 20: 18, 23: 16, 29: 23, 30: 32, 31: 12}
 
-// stopReply says where and why the run stands still.
+// stopReply says where and why the run has stopped.
 func (s *server) stopReply(back bool) []byte {
 	st := &s.stop
 	signal, reason := sigTrap, ""

@@ -8,7 +8,7 @@ import (
 	"hindsight/mpsim/debug"
 )
 
-// Numbers of registers in packets: x0–x31, pc, f0–f31, then the CSRs.
+// Register numbers in packets: x0–x31, pc, f0–f31, then the CSRs.
 const (
 	numPC         = 32
 	numFloat      = 33
