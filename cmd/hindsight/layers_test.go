@@ -67,7 +67,7 @@ var layers = map[string][]string{
 	"mpsim/linux":     {"mpsim/image", "mpsim/linux/vfs", "mpsim/mem", "tracefmt/event"},
 	"mpsim/linux/vfs": {"mpsim/mem"},
 	"mpsim/mem":       {},
-	"mpsim/minimize":  {"mpsim", "mpsim/image", "mpsim/schedule", "tracefmt/event"},
+	"mpsim/minimize":  {"mpsim", "mpsim/eval", "mpsim/image", "mpsim/rv", "mpsim/schedule", "tracefmt/event"},
 	"mpsim/raw":       {"mpsim/rv", "tracefmt/event", "tracefmt/rawtrace"},
 	"mpsim/rewind":    {},
 	"mpsim/rv":        {"tracefmt/event"},

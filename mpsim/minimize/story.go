@@ -1,6 +1,7 @@
 package minimize
 
 import (
+	"encoding/binary"
 	"fmt"
 	"regexp"
 	"slices"
@@ -8,7 +9,9 @@ import (
 	"strings"
 
 	"hindsight/mpsim"
+	"hindsight/mpsim/eval"
 	"hindsight/mpsim/image"
+	"hindsight/mpsim/rv"
 	"hindsight/tracefmt/event"
 )
 
@@ -68,19 +71,80 @@ func (s *Story) Heard(h *mpsim.Hart) {
 
 // accesses takes note of the access that the thread is about to make.
 func (t *told) accesses(h *mpsim.Hart) {
-	addr, size, ok := h.Accesses()
+	in, addr, ok := upcoming(h)
 	if !ok {
 		return
 	}
-	t.addr, t.size, t.verb = addr, size, "change"
-	if in, ok := h.Machine().Instruction(h.PC); ok {
-		switch kind, _, plain := in.Mem(); {
-		case plain && kind == event.Read:
-			t.verb = "read"
-		case plain:
-			t.verb = "write"
-		}
+	kind, size, plain := in.Mem()
+	switch {
+	case !plain:
+		t.verb, size = "change", in.AtomicSize()
+	case kind == event.Read:
+		t.verb = "read"
+	default:
+		t.verb = "write"
 	}
+	t.addr, t.size = addr, uint64(size)
+}
+
+// upcoming is the next access of a thread to something else than its stack, and its
+// address, if a few more instructions in straight line come to it.
+func upcoming(h *mpsim.Hart) (in rv.Inst, addr uint64, ok bool) {
+	const most, frames = 16, 64 << 10 // instructions; bytes around the stack pointer
+	const sp = 2
+	x, pc := h.X, h.PC
+	stored := map[uint64]bool{}
+	for range most {
+		if in, ok = h.Machine().Instruction(pc); !ok {
+			return in, 0, false
+		}
+		kind, size, plain := in.Mem()
+		addr = x[in.Rs1&31]
+		if plain {
+			addr += uint64(int64(in.Imm))
+		}
+		local := addr-x[sp]+frames < 2*frames
+		switch {
+		case in.Atomic(), plain && !local:
+			return in, addr, true
+		case in.End() != event.EndFall, plain && kind == event.Read && stored[addr]:
+			return in, 0, false
+		case plain && kind != event.Read:
+			stored[addr] = true
+		default:
+			o := eval.Operands{PC: pc, Rs1: x[in.Rs1&31], Rs2: x[in.Rs2&31]}
+			if plain && !value(h, addr, size, &o.Mem) || !compute(&x, in, o) {
+				return in, 0, false
+			}
+		}
+		pc += uint64(in.Len)
+	}
+	return in, 0, false
+}
+
+// value reads size bytes of memory.
+func value(h *mpsim.Hart, addr uint64, size uint8, into *uint64) bool {
+	var b [8]byte
+	if int(size) > len(b) || h.Machine().Space().Peek(addr, b[:size]) != nil {
+		return false
+	}
+	*into = binary.LittleEndian.Uint64(b[:])
+	return true
+}
+
+// compute does what an instruction does to the integer registers; false if that is not
+// known.
+func compute(x *[32]uint64, in rv.Inst, o eval.Operands) bool {
+	to, writes := in.Dest()
+	if !writes || to == 0 || int(to) >= len(x) { // nothing, or a floating-point register
+		return true
+	}
+	if in.Op >= rv.OpFLW { // takes floating-point registers
+		return false
+	}
+	v, ok := eval.Result(in, o)
+	x[to] = v
+	return ok
 }
 
 // Lines are a sentence for each turn of the run, which was in img. place names a place
