@@ -27,14 +27,14 @@ func (t *textWriter) near(v *view) {
 	v.pass = make([]bool, len(v.rows))
 	for i := range v.rows {
 		row := &v.rows[i]
-		v.pass[i] = row.key.kind != rowLine || !t.opts.All && (!v.mine(row) || !row.begun && t.brace(row))
+		v.pass[i] = row.key.kind != rowLine || !t.opts.All && (!v.mine(row) || !row.begun && t.ending(v, row))
 	}
 	width := 4
 	var lines, others []int
 	for _, i := range v.byDistance(r) {
 		row := &v.rows[i]
 		if v.pass[i] {
-			if row.key.kind != rowLine || !t.brace(row) {
+			if row.key.kind != rowLine || !t.ending(v, row) {
 				others = append(others, i)
 			}
 			continue
@@ -69,13 +69,6 @@ func (t *textWriter) near(v *view) {
 		}
 		t.row(v, row)
 	}
-}
-
-// brace reports whether a line only contains the end of a block, where a function stores
-// its result.
-func (t *textWriter) brace(r *row) bool {
-	text, ok := t.rep.Sources.line(r.key.file, r.key.line)
-	return ok && strings.Trim(text, " \t{};") == "" && text != ""
 }
 
 // mine reports whether a row is code of the program itself, and not of a library or of a

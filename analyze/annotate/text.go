@@ -196,6 +196,9 @@ func (t *textWriter) what(v *view, r *row) string {
 	switch r.key.kind {
 	case rowLine:
 		if text, ok := t.rep.Sources.line(r.key.file, r.key.line); ok {
+			if t.brace(r) && r.function != "" {
+				text = strings.TrimRight(text, " ") + " of " + r.function
+			}
 			return expand(text)
 		}
 		text := r.function + ": "

@@ -24,6 +24,23 @@ func TestSliceBoundaries(t *testing.T) {
 	}
 }
 
+// TestSliceBraces: an optimized function whose load has the line of its last brace is in
+// the text of a slice, and other braces are not.
+func TestSliceBraces(t *testing.T) {
+	source := filepath.Join("testdata", "programs", "field.c")
+	for level, want := range map[string]int{"-O0": 0, "-O1": 1, "-O2": 1} {
+		program := compileWith(t, source, level)
+		hindsightText(t, "run", "--record", "wet", "-o", program+".hst", program)
+		text := hindsightText(t, "slice", program+".hst", "--at", "stdout:total", "--source-dir", filepath.Dir(source))
+		if got := strings.Count(text, "  } of second"); got != want {
+			t.Errorf("%s: the end of second %d times:\n%s", level, got, text)
+		}
+		if n := strings.Count(text, "  }"); n != want {
+			t.Errorf("%s: %d braces:\n%s", level, n, text)
+		}
+	}
+}
+
 // TestSliceOrder checks that the slice of a wait has, on request, what it waited for.
 func TestSliceOrder(t *testing.T) {
 	if sinks := checkSinks(t, "ordered.c", "--deps", "sync"); sinks != 2 {
