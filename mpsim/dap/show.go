@@ -13,14 +13,14 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// shownFrame is a frame that the client knows by its number. Of an inlined call it is
-// that of the function around it.
+// shownFrame is a frame that the client knows by its number. For an inlined call, it is the
+// frame of the function around it.
 type shownFrame struct {
 	thread event.ThreadID
 	frame  debug.Frame
 }
 
-// question answers what is asked while the run stands still.
+// question answers a request while the run is stopped.
 func (s *server) question(ctx context.Context, r godap.RequestMessage) (body any, err error) {
 	switch r := r.(type) {
 	case *godap.SetBreakpointsRequest:
@@ -69,7 +69,7 @@ func (s *server) threads() any {
 	return godap.ThreadsResponseBody{Threads: all}
 }
 
-// stack is the calls of a thread; inlined ones have frames of their own.
+// stack returns the calls of a thread. Inlined calls have frames of their own.
 func (s *server) stack(a *godap.StackTraceArguments) (any, error) {
 	t := event.ThreadID(a.ThreadId - 1)
 	if s.debug.Replay.Thread(t) == nil {
@@ -96,7 +96,7 @@ func (s *server) stack(a *godap.StackTraceArguments) (any, error) {
 	return godap.StackTraceResponseBody{StackFrames: page(all, a.StartFrame, a.Levels), TotalFrames: total}, nil
 }
 
-// frame is a frame by its number; nil if there is none.
+// frame returns a frame by its number, or nil.
 func (s *server) frame(id int) *debug.Frame {
 	if id < 1 || id > len(s.frames) {
 		return nil
@@ -120,7 +120,7 @@ func (s *server) scopes(a *godap.ScopesArguments) (any, error) {
 	}}, nil
 }
 
-// registers are those of a frame: of a caller, as far as they are known.
+// registers returns the registers of a frame. For a caller, only some are known.
 func (s *server) registers(f *debug.Frame, t event.ThreadID) []godap.Variable {
 	all := []godap.Variable{{Name: "pc", Value: reference(f.PC), EvaluateName: "$pc"}}
 	for i, v := range f.X {
@@ -137,20 +137,20 @@ func (s *server) registers(f *debug.Frame, t event.ThreadID) []godap.Variable {
 
 func reference(addr uint64) string { return fmt.Sprintf("%#x", addr) }
 
-// maxRead bounds what one request reads of memory, in bytes.
+// maxRead bounds the number of bytes of memory that one request reads.
 const maxRead = 1 << 20
 
 func (s *server) memory(a *godap.ReadMemoryArguments) (any, error) {
 	addr, err := strconv.ParseUint(a.MemoryReference, 0, 64)
 	if err != nil || a.Count < 0 {
-		return nil, fmt.Errorf("%q is no address", a.MemoryReference)
+		return nil, fmt.Errorf("%q is not an address", a.MemoryReference)
 	}
 	addr += uint64(a.Offset)
 	data := s.debug.Memory(addr, min(a.Count, maxRead))
 	return godap.ReadMemoryResponseBody{Address: reference(addr), Data: base64.StdEncoding.EncodeToString(data), UnreadableBytes: a.Count - len(data)}, nil
 }
 
-// exception tells of the signal that ended the run.
+// exception describes the signal that ended the run.
 func (s *server) exception() (any, error) {
 	for _, p := range s.stoppedAt {
 		if p.exception != "" {

@@ -11,7 +11,7 @@ import (
 	"hindsight/mpsim/debug"
 )
 
-// modules are the program and its shared objects.
+// modules returns the program and its shared objects.
 func (s *server) modules(a *godap.ModulesArguments) any {
 	all := []godap.Module{}
 	for i, m := range s.debug.Journal().Image().Images() {
@@ -31,8 +31,8 @@ func (s *server) modules(a *godap.ModulesArguments) any {
 	return godap.ModulesResponseBody{Modules: page(all, a.StartModule, a.ModuleCount), TotalModules: total}
 }
 
-// page is what a client asks for of a list: count of its entries from start on; count 0
-// asks for all of those.
+// page returns the part of a list that a client requests: count entries from start on.
+// count 0 means all of those.
 func page[T any](all []T, start, count int) []T {
 	all = all[min(max(start, 0), len(all)):]
 	if count > 0 {
@@ -41,7 +41,7 @@ func page[T any](all []T, start, count int) []T {
 	return all
 }
 
-// sources are the source files of the program and its shared objects.
+// sources returns the source files of the program and its shared objects.
 func (s *server) sources() any {
 	var names []string
 	for _, m := range s.debug.Journal().Image().Images() {
@@ -55,10 +55,10 @@ func (s *server) sources() any {
 	return godap.LoadedSourcesResponseBody{Sources: all}
 }
 
-// maxSource bounds the length of a source file that is passed on, in bytes.
+// maxSource bounds the size of a source file that is passed on, in bytes.
 const maxSource = 64 << 20
 
-// source is the text of a source file on this machine, for clients that do not read it
+// source returns the text of a source file on this machine, for clients that cannot read it
 // themselves.
 func source(a *godap.SourceArguments) (any, error) {
 	if a.Source == nil || a.Source.Path == "" {
@@ -69,7 +69,7 @@ func source(a *godap.SourceArguments) (any, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxSource {
-		return nil, fmt.Errorf("%s is no source file", a.Source.Path)
+		return nil, fmt.Errorf("%s is not a source file", a.Source.Path)
 	}
 	text, err := os.ReadFile(a.Source.Path)
 	if err != nil {

@@ -10,18 +10,18 @@ import (
 	"hindsight/mpsim/debug"
 )
 
-// expansion is what a client can expand. Count 0 asks for all from start on.
+// expansion is what a client can expand. count 0 means all entries from start on.
 type expansion func(start, count int) []godap.Variable
 
-// maxExpanded bounds what is shown at once of what a client expands.
+// maxExpanded bounds the number of entries shown at once.
 const maxExpanded = 10000
 
-// plainList is an expansion that is always shown as a whole.
+// plainList returns an expansion that is always shown completely.
 func plainList(list func() []godap.Variable) expansion {
 	return func(int, int) []godap.Variable { return list() }
 }
 
-// expandable makes the reference of an expansion.
+// expandable returns the reference of an expansion.
 func (s *server) expandable(e expansion) int {
 	s.shown = append(s.shown, e)
 	return len(s.shown)
@@ -41,7 +41,7 @@ func (s *server) shownVariables(list []debug.Variable) (all []godap.Variable) {
 	return all
 }
 
-// shownVariable is a variable for the client, which may expand it if it has parts.
+// shownVariable returns a variable for the client, which may expand it if it has parts.
 func (s *server) shownVariable(v *debug.Variable) godap.Variable {
 	out := godap.Variable{Name: v.Name, Value: s.debug.Text(v), Type: v.Type.Shape().Name, EvaluateName: v.Path}
 	if v.Addr != 0 && v.Bits == 0 {
@@ -51,7 +51,7 @@ func (s *server) shownVariable(v *debug.Variable) godap.Variable {
 	return out
 }
 
-// parts is the reference of what a variable consists of, 0 if it has no parts.
+// parts returns the reference to the parts of a variable, or 0 if it has none.
 func (s *server) parts(v *debug.Variable) (reference, members, elements int) {
 	members, elements = s.debug.Parts(v)
 	if members+elements == 0 {
@@ -71,7 +71,7 @@ func (s *server) parts(v *debug.Variable) (reference, members, elements int) {
 	}), members, elements
 }
 
-// evaluate answers an expression or a command of the console.
+// evaluate evaluates an expression or executes a command of the console.
 func (s *server) evaluate(ctx context.Context, a *godap.EvaluateArguments) (any, error) {
 	text := strings.TrimSpace(a.Expression)
 	word, _, _ := strings.Cut(text, " ")
@@ -94,8 +94,8 @@ func (s *server) evaluate(ctx context.Context, a *godap.EvaluateArguments) (any,
 	return out, nil
 }
 
-// frameOrTop is a frame by its number, or else the innermost one of the thread that the
-// run stands in; nil if there is none.
+// frameOrTop returns a frame by its number. If there is none, it returns the innermost
+// frame of the thread in which the run has stopped, or nil.
 func (s *server) frameOrTop(id int) *debug.Frame {
 	if f := s.frame(id); f != nil {
 		return f
@@ -106,7 +106,7 @@ func (s *server) frameOrTop(id int) *debug.Frame {
 	return nil
 }
 
-// resolved replaces the variable of a lastwrite by its address and size.
+// resolved replaces the variable in a lastwrite command by its address and size.
 func (s *server) resolved(text string, frame int) string {
 	name, ok := strings.CutPrefix(text, "lastwrite ")
 	if !ok {

@@ -142,7 +142,7 @@ func (c *Console) lastWrite(ctx context.Context, args []string) (string, error) 
 func number(s string) (uint64, error) {
 	v, err := strconv.ParseUint(strings.ReplaceAll(strings.ReplaceAll(s, ",", ""), "_", ""), 0, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no number", s)
+		return 0, fmt.Errorf("%q is not a number", s)
 	}
 	return v, nil
 }

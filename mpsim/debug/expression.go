@@ -9,10 +9,11 @@ import (
 	"hindsight/mpsim/image"
 )
 
-// Evaluate computes an expression in a frame: names of variables (also namespace::name
-// and, of Go, package.name), registers ($a0), numbers, characters and strings, members
-// (a.b, p->c; a pointer may have a "." too), elements, *p, &x, casts, sizeof, and the
-// operators of C without assignments and "?:". f is nil without a frame.
+// Evaluate evaluates an expression in a frame. It may contain names of variables (also
+// namespace::name and, for Go, package.name), registers ($a0), numbers, characters and
+// strings, members (a.b, p->c; "." also works for a pointer), elements, *p, &x, casts,
+// sizeof, and the operators of C except assignments and "?:". f is nil if there is no
+// frame.
 func (d *Debugger) Evaluate(f *Frame, text string) (Variable, error) {
 	tokens, err := tokenize(text)
 	if err != nil {
@@ -33,7 +34,7 @@ func (d *Debugger) Evaluate(f *Frame, text string) (Variable, error) {
 	return v, nil
 }
 
-// True computes an expression and reports whether it is not zero.
+// True evaluates an expression and reports whether it is not zero.
 func (d *Debugger) True(f *Frame, text string) (bool, error) {
 	v, err := d.Evaluate(f, text)
 	if err != nil {
@@ -43,15 +44,15 @@ func (d *Debugger) True(f *Frame, text string) (bool, error) {
 	return n.truth(), err
 }
 
-// evaluation computes an expression while it reads it.
+// evaluation evaluates an expression while parsing it.
 type evaluation struct {
 	d      *Debugger
 	frame  *Frame
 	tokens []string
 	at     int
 	depth  int
-	// skipped is not 0 in the part of an expression that does not count, such as what
-	// follows "0 &&". It is only read.
+	// skipped is not 0 in a part of an expression that has no effect, such as what follows
+	// "0 &&". That part is only parsed.
 	skipped int
 }
 
@@ -82,13 +83,13 @@ func (e *evaluation) expect(token string) error {
 	return nil
 }
 
-// binding is how strongly binary operators bind; the strongest is the largest.
+// binding is the precedence of binary operators. The strongest has the largest number.
 var binding = map[string]int{
 	"||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, "<=": 7, ">": 7, ">=": 7, "<<": 8, ">>": 8,
 	"+": 9, "-": 9, "*": 10, "/": 10, "%": 10,
 }
 
-// binary reads operators that bind more strongly than a bound.
+// binary parses operators that bind more strongly than a bound.
 func (e *evaluation) binary(bound int) (Variable, error) {
 	if e.depth++; e.depth > maxNesting {
 		return Variable{}, errNesting
@@ -133,7 +134,7 @@ func (e *evaluation) binary(bound int) (Variable, error) {
 	return left, err
 }
 
-// unary reads an operand with the operators before it.
+// unary parses an operand with the operators before it.
 func (e *evaluation) unary() (v Variable, err error) {
 	if e.depth++; e.depth > maxNesting {
 		return v, errNesting
@@ -165,7 +166,7 @@ func (e *evaluation) unary() (v Variable, err error) {
 	return e.postfix()
 }
 
-// prefixed applies an operator that stands before its operand.
+// prefixed applies an operator that precedes its operand.
 func (e *evaluation) prefixed(op string, v *Variable) (Variable, error) {
 	switch op {
 	case "*":
@@ -194,8 +195,8 @@ func (e *evaluation) prefixed(op string, v *Variable) (Variable, error) {
 	return n.variable(), nil
 }
 
-// deref is what a pointer points to; of an array it is the first element, and of a
-// number a word of eight bytes at that address.
+// deref returns what a pointer points to. For an array it is the first element, and for a
+// number the word of eight bytes at that address.
 func (e *evaluation) deref(v *Variable) (Variable, error) {
 	switch s := v.Type.Shape(); s.Kind {
 	case image.KindPointer:
@@ -213,7 +214,7 @@ func (e *evaluation) deref(v *Variable) (Variable, error) {
 	return *v, errors.New("this is not a pointer")
 }
 
-// readable refuses what is not in memory.
+// readable returns an error for what is not in memory.
 func (e *evaluation) readable(v Variable) (Variable, error) {
 	if v.Addr != 0 && v.Size > 0 && len(v.Data) == 0 || v.Addr == 0 && len(v.Data) == 0 && v.Size > 0 {
 		return v, fmt.Errorf("there is no memory at %#x", v.Addr)
@@ -221,7 +222,7 @@ func (e *evaluation) readable(v Variable) (Variable, error) {
 	return v, nil
 }
 
-// postfix reads an operand with the operators after it.
+// postfix parses an operand with the operators after it.
 func (e *evaluation) postfix() (Variable, error) {
 	v, err := e.primary()
 	for err == nil {
@@ -302,7 +303,7 @@ func (e *evaluation) memberOf(v *Variable, name string) (Variable, error) {
 	return from, fmt.Errorf("the type of this is not known: it has no member %s", name)
 }
 
-// primary reads a name, a number, a register or an expression in parentheses.
+// primary parses a name, a number, a register or an expression in parentheses.
 func (e *evaluation) primary() (v Variable, err error) {
 	token := e.peek()
 	e.at++
@@ -333,8 +334,8 @@ func (e *evaluation) primary() (v Variable, err error) {
 	return e.name(token)
 }
 
-// name finds a variable: of the frame, global, or a member of the object whose function
-// the frame is. In Go the name of a package comes before.
+// name finds a variable: of the frame, global, or a member of the object whose method the
+// frame executes. In Go, the name of a package precedes it.
 func (e *evaluation) name(name string) (Variable, error) {
 	switch name {
 	case "true", "false":
@@ -362,7 +363,7 @@ func (e *evaluation) name(name string) (Variable, error) {
 	return Variable{}, fmt.Errorf("there is no variable %q here", name)
 }
 
-// register is the value of a register of the frame.
+// register returns the value of a register of the frame.
 func (e *evaluation) register(name string) (Variable, error) {
 	f := e.frame
 	switch {

@@ -10,7 +10,7 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// spot is where a thread stands in the source.
+// spot is the place of a thread in the source.
 type spot struct {
 	file  string
 	line  int // 0: unknown
@@ -40,8 +40,8 @@ func (s spot) passed(from spot) bool {
 	return s.line != 0 && (s.frame > from.frame || s.frame == from.frame && (s.line != from.line || s.file != from.file))
 }
 
-// NextLine goes on to the next source line of a thread. Calls are run through, or with
-// into, entered where they have source lines of the program.
+// NextLine continues to the next source line of a thread. It skips calls or, with into,
+// enters those that have source lines of the program.
 func (d *Debugger) NextLine(ctx context.Context, t event.ThreadID, into bool) (Stop, error) {
 	from := d.spot(t)
 	for {
@@ -64,7 +64,7 @@ func (d *Debugger) NextLine(ctx context.Context, t event.ThreadID, into bool) (S
 	}
 }
 
-// runTo goes on until a thread is at pc in a frame, or further out. Done says that the
+// runTo continues until a thread is at pc in a frame, or in a caller. done says that the
 // run has stopped for another reason.
 func (d *Debugger) runTo(ctx context.Context, t event.ThreadID, pc, frame uint64) (s Stop, done bool, err error) {
 	own, restore := d.breakAlso(pc)
@@ -83,7 +83,8 @@ func (d *Debugger) runTo(ctx context.Context, t event.ThreadID, pc, frame uint64
 	}
 }
 
-// breakAlso sets breakpoints for a step, until restore is called. The others are own.
+// breakAlso sets breakpoints for a step until restore is called. own are the other
+// breakpoints.
 func (d *Debugger) breakAlso(pcs ...uint64) (own map[uint64]bool, restore func()) {
 	own = d.Breaks
 	d.Breaks, d.targets = maps.Clone(own), map[uint64]bool{}
@@ -93,7 +94,7 @@ func (d *Debugger) breakAlso(pcs ...uint64) (own map[uint64]bool, restore func()
 	return own, func() { d.Breaks, d.targets = own, nil }
 }
 
-// held reports whether the run stops at a breakpoint that is one of own.
+// held reports whether the run stops at a breakpoint in own.
 func (d *Debugger) held(ctx context.Context, own map[uint64]bool, s Stop) (bool, error) {
 	pc := d.Replay.Thread(s.Thread).PC
 	if !own[pc] || !d.targets[pc] || d.Hold == nil {
@@ -102,7 +103,7 @@ func (d *Debugger) held(ctx context.Context, own map[uint64]bool, s Stop) (bool,
 	return d.Hold(ctx, s)
 }
 
-// Finish goes on until the innermost call of a thread has returned.
+// Finish continues until the innermost call of a thread has returned.
 func (d *Debugger) Finish(ctx context.Context, t event.ThreadID) (Stop, error) {
 	stack := d.Stack(t)
 	if len(stack) < 2 {
@@ -115,8 +116,8 @@ func (d *Debugger) Finish(ctx context.Context, t event.ThreadID) (Stop, error) {
 	return s, err
 }
 
-// PreviousLine goes back to the beginning of the source line that a thread executed
-// before the present one. Calls on the way are passed over.
+// PreviousLine goes back to the beginning of the source line that a thread executed before
+// the present one. It skips calls.
 func (d *Debugger) PreviousLine(ctx context.Context, t event.ThreadID) (Stop, error) {
 	from, left := d.spot(t), false
 	for {
@@ -132,7 +133,7 @@ func (d *Debugger) PreviousLine(ctx context.Context, t event.ThreadID) (Stop, er
 				return s, err
 			}
 			now = d.spot(t)
-		case left && now.passed(from): // what came before the line
+		case left && now.passed(from): // what precedes the line
 			return d.Goto(ctx, at)
 		}
 		if !left && now.passed(from) {
@@ -141,7 +142,8 @@ func (d *Debugger) PreviousLine(ctx context.Context, t event.ThreadID) (Stop, er
 	}
 }
 
-// backToCall goes back from the end of a call, which returned at a time, to the call.
+// backToCall goes back from the end of a call, which returned at the given time, to the
+// call.
 func (d *Debugger) backToCall(ctx context.Context, t event.ThreadID, returned, frame uint64) (s Stop, done bool, err error) {
 	if err := d.Seek(ctx, returned); err != nil {
 		return s, true, err
@@ -164,10 +166,10 @@ func (d *Debugger) backToCall(ctx context.Context, t event.ThreadID, returned, f
 	}
 }
 
-// Bodies are where the breakpoints of a function go: the second statement, which is
-// after the prologue, of each function of that name, and the beginning of each inlined
-// copy. The name is as in the source or the linker's; namespaces, classes and parameters
-// may be left out.
+// Bodies returns the places for the breakpoints of a function: for each function of that
+// name, the second statement, which is after the prologue, and for each inlined copy its
+// beginning. The name is that of the source or the linker. Namespaces, classes and
+// parameters may be omitted.
 func (d *Debugger) Bodies(name string) (pcs []uint64) {
 	img := d.Journal().Image()
 	for _, m := range img.Images() {
@@ -182,8 +184,8 @@ func (d *Debugger) Bodies(name string) (pcs []uint64) {
 	return slices.Compact(pcs)
 }
 
-// namesFunction reports whether a name means a function: ns::f(int) is meant by f,
-// ns::f and f(int).
+// namesFunction reports whether a name means a function: ns::f(int) may be named f, ns::f
+// or f(int).
 func namesFunction(function, name string) bool {
 	if function == name || strings.HasSuffix(function, "::"+name) {
 		return true
@@ -192,8 +194,8 @@ func namesFunction(function, name string) bool {
 	return params && (bare == name || strings.HasSuffix(bare, "::"+name))
 }
 
-// body is where the second statement of a function begins, or its first if it has no
-// other.
+// body returns where the second statement of a function begins, or the first if it has only
+// one.
 func body(img *image.Space, f image.Symbol) uint64 {
 	first, _ := img.Statement(f.Addr)
 	for pc := f.Addr; pc < f.Addr+f.Size; pc += 2 {

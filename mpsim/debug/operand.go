@@ -12,13 +12,13 @@ import (
 	"hindsight/mpsim/image"
 )
 
-// operand is a value that arithmetic can use.
+// operand is a value for arithmetic.
 type operand struct {
 	bits     int64
 	float    float64
 	isFloat  bool
 	unsigned bool
-	// step is the size of what a pointer points to, and of is the pointer's type.
+	// step is the size of what a pointer points to. of is the pointer's type.
 	step int64
 	of   image.Type
 }
@@ -52,7 +52,7 @@ func (n operand) variable() Variable {
 	return integer(n.bits, "long")
 }
 
-// numberOf is the number that a value is; of an array its address.
+// numberOf returns the number that a value is. For an array it is the address.
 func numberOf(v *Variable) (n operand, err error) {
 	s := v.Type.Shape()
 	switch s.Kind {
@@ -68,7 +68,7 @@ func numberOf(v *Variable) (n operand, err error) {
 		}
 		return operand{bits: int64(v.Addr), unsigned: true, step: int64(max(s.Elem.Shape().Size, 1)), of: s.Elem.Pointer()}, nil
 	case image.KindStruct, image.KindFunction:
-		return n, fmt.Errorf("%s is no number", s.Name)
+		return n, fmt.Errorf("%s is not a number", s.Name)
 	case image.KindPointer:
 		n.step, n.of = int64(max(s.Elem.Shape().Size, 1)), v.Type
 	}
@@ -96,7 +96,7 @@ var (
 	stringType = image.Basic(image.KindUnknown, "text", 0)
 )
 
-// basicTypes are the types whose names need no debug information.
+// basicTypes are the types whose names are known without debug information.
 var basicTypes = map[string]image.Type{}
 
 func init() {
@@ -120,7 +120,7 @@ func init() {
 	}
 }
 
-// computed is a value of a type of at most eight bytes that is nowhere in memory.
+// computed returns a value of a type of at most eight bytes that is not in memory.
 func computed(bits uint64, t image.Type) Variable {
 	size := t.Shape().Size
 	return Variable{Size: size, Type: t, Data: binary.LittleEndian.AppendUint64(nil, bits)[:size]}
@@ -135,7 +135,7 @@ func truth(yes bool) Variable {
 	return integer(0, "int")
 }
 
-// literal reads a number of the source.
+// literal parses a number in source notation.
 func literal(token string) (Variable, error) {
 	text := strings.TrimRight(strings.ToLower(token), "ul")
 	if n, err := strconv.ParseUint(text, 0, 64); err == nil {
@@ -146,13 +146,13 @@ func literal(token string) (Variable, error) {
 	}
 	f, err := strconv.ParseFloat(strings.TrimSuffix(text, "f"), 64)
 	if err != nil {
-		return Variable{}, fmt.Errorf("%q is no number", token)
+		return Variable{}, fmt.Errorf("%q is not a number", token)
 	}
 	return computed(math.Float64bits(f), basicTypes["double"]), nil
 }
 
-// convert is a value as another type: an object as an object of that type at the same
-// place if it is a structure, otherwise the number converted.
+// convert converts a value to another type. A structure becomes an object of that type at
+// the same place; anything else is converted as a number.
 func convert(v *Variable, t image.Type) (Variable, error) {
 	s := t.Shape()
 	n, err := numberOf(v)
@@ -203,7 +203,8 @@ func (d *Debugger) operate(op string, a, b *Variable) (Variable, error) {
 	return integers(op, x, y)
 }
 
-// textOf is the text of a string, of an array of characters or behind a pointer to some.
+// textOf returns the text of a string, of an array of characters, or of the characters that
+// a pointer points to.
 func (d *Debugger) textOf(v *Variable) ([]byte, bool) {
 	if v.Type == stringType {
 		return v.Data, true
@@ -319,7 +320,7 @@ func integers(op string, x, y operand) (Variable, error) {
 	return r.variable(), nil
 }
 
-// sum adds or subtracts; of pointers, elements.
+// sum adds or subtracts. For pointers it counts elements.
 func sum(op string, x, y operand) Variable {
 	if op == "-" {
 		if x.step > 0 && y.step > 0 {

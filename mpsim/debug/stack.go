@@ -8,30 +8,30 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Frame is a call that is under way.
+// Frame is a call in progress.
 type Frame struct {
-	PC uint64 // of the next instruction; in a caller, of the one after the call
+	PC uint64 // of the next instruction or, in a caller, of the one after the call
 	X  [32]uint64
-	// Address is the canonical frame address: the stack pointer of the caller at its
-	// call. It is 0 if it is not known.
+	// Address is the canonical frame address: the caller's stack pointer at the call. It is
+	// 0 if it is unknown.
 	Address uint64
 	Thread  event.ThreadID
 	F       *[32]uint64 // floating-point registers; nil in a caller
 	inner   bool
 }
 
-// maxFrames bounds a call stack.
+// maxFrames bounds the depth of a call stack.
 const maxFrames = 256
 
-// Registers with a part in calls and threads.
+// Registers with a purpose in calls and threads.
 const (
 	ra = 1
 	sp = 2
 	tp = 4
 )
 
-// Code is an address within the code of the frame: of its next instruction, or of the
-// call that is under way.
+// Code returns an address within the code of the frame: that of its next instruction, or of
+// the call in progress.
 func (f *Frame) Code() uint64 {
 	if f.inner {
 		return f.PC
@@ -39,8 +39,8 @@ func (f *Frame) Code() uint64 {
 	return f.PC - 1
 }
 
-// Stack is the calls of a thread, the innermost first, by the call frame information of
-// the program.
+// Stack returns the calls of a thread, innermost first, according to the program's call
+// frame information.
 func (d *Debugger) Stack(t event.ThreadID) []Frame {
 	h := d.Replay.Thread(t)
 	if h == nil {
@@ -84,10 +84,10 @@ func (d *Debugger) word(addr uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(b), true
 }
 
-// FileName is the path under which a debugger finds the file of a shared object.
+// FileName returns the path under which a debugger finds the file of a shared object.
 func FileName(m *image.Image) string { return path.Clean("/" + m.Path) }
 
-// Handle is a number by which a debugger may name an image.
+// Handle returns a number by which a debugger may refer to an image.
 func Handle(m *image.Image) uint64 {
 	if len(m.Segments) == 0 {
 		return m.Base + 1
@@ -95,8 +95,8 @@ func Handle(m *image.Image) uint64 {
 	return m.Segments[0].Addr + 1
 }
 
-// ThreadLocals is where a thread has the thread-local variables of an image; false when
-// the image has none, or the thread has none of them yet.
+// ThreadLocals returns where a thread has the thread-local variables of an image. It
+// reports false if the image has none, or they have not been allocated for the thread yet.
 func (d *Debugger) ThreadLocals(t event.ThreadID, m *image.Image) (block uint64, ok bool) {
 	h := d.Replay.Thread(t)
 	low, module, early, ok := d.Journal().Image().TLSModule(m)
@@ -106,8 +106,8 @@ func (d *Debugger) ThreadLocals(t event.ThreadID, m *image.Image) (block uint64,
 	if early {
 		return h.X[tp] + low, true
 	}
-	// Before the thread pointer the GNU C library has the address of its table of
-	// blocks: 16 bytes for each, of which the first 8 are the address.
+	// Before the thread pointer, glibc stores the address of its table of blocks. Each
+	// entry has 16 bytes, of which the first 8 are the address.
 	const table, row, unallocated = 16, 16, ^uint64(0)
 	at, ok := d.word(h.X[tp] - table)
 	if !ok {
@@ -117,7 +117,7 @@ func (d *Debugger) ThreadLocals(t event.ThreadID, m *image.Image) (block uint64,
 	return block, ok && block != 0 && block != unallocated
 }
 
-// Memory reads memory, as much of it as is mapped from addr on.
+// Memory reads memory at addr, up to the end of what is mapped.
 func (d *Debugger) Memory(addr uint64, size int) []byte {
 	b := make([]byte, size)
 	return b[:d.Space().Content(addr, b)]

@@ -12,7 +12,7 @@ import (
 	"hindsight/mpsim/image"
 )
 
-// Limits of texts: values that are longer end with "…".
+// Limits of texts. Longer values end with "…".
 const (
 	shownParts  = 16 // elements or members
 	shownDepth  = 3  // structures in structures
@@ -20,8 +20,8 @@ const (
 	shownBytes  = 64
 )
 
-// raw is the bits of a value of at most eight bytes; false for other sizes and for what
-// is not in memory.
+// raw returns the bits of a value of at most eight bytes. It reports false for other sizes
+// and for what is not in memory.
 func raw(v *Variable) (bits uint64, ok bool) {
 	const most = 8
 	if v.Bits > 0 {
@@ -44,10 +44,10 @@ func raw(v *Variable) (bits uint64, ok bool) {
 	return binary.LittleEndian.Uint64(b[:]), true
 }
 
-// unsigned is the value of an integer or pointer without a sign.
+// unsigned returns the value of an unsigned integer or pointer.
 func unsigned(v *Variable) (uint64, bool) { return raw(v) }
 
-// signed is the value of an integer with its sign.
+// signed returns the value of a signed integer.
 func signed(v *Variable) (int64, bool) {
 	bits, ok := raw(v)
 	width := 8 * int(v.Size)
@@ -57,7 +57,7 @@ func signed(v *Variable) (int64, bool) {
 	return int64(bits<<(64-width)) >> (64 - width), ok
 }
 
-// floating is the value of a floating-point number of 4 or 8 bytes.
+// floating returns the value of a floating-point number of 4 or 8 bytes.
 func floating(v *Variable) (float64, bool) {
 	bits, ok := raw(v)
 	switch v.Size {
@@ -71,7 +71,7 @@ func floating(v *Variable) (float64, bool) {
 
 const absent = "<not in memory>"
 
-// Text is a value for people, in the manner of gdb.
+// Text formats a value, in the manner of gdb.
 func (d *Debugger) Text(v *Variable) string { return d.text(v, shownDepth) }
 
 func (d *Debugger) text(v *Variable, depth int) string {
@@ -100,7 +100,7 @@ func (d *Debugger) text(v *Variable, depth int) string {
 	return untypedText(v)
 }
 
-// scalarText is a number, or what else has a simple value.
+// scalarText formats a number or another simple value.
 func scalarText(v *Variable, s *image.Shape) string {
 	bits, ok := unsigned(v)
 	if !ok {
@@ -137,7 +137,7 @@ func scalarText(v *Variable, s *image.Shape) string {
 	return strconv.FormatUint(bits, 10)
 }
 
-// pointerText is an address, and the text or the name of the function there.
+// pointerText formats an address, with the text or the name of the function there.
 func (d *Debugger) pointerText(v *Variable, s *image.Shape) string {
 	at, ok := unsigned(v)
 	if !ok {
@@ -155,7 +155,7 @@ func (d *Debugger) pointerText(v *Variable, s *image.Shape) string {
 	return text
 }
 
-// code is an address of code with the name of its function.
+// code formats an address of code, with the name of its function.
 func (d *Debugger) code(at uint64) string {
 	if f, ok := d.Journal().Image().Func(at); ok {
 		name := f.Demangled()
@@ -167,7 +167,7 @@ func (d *Debugger) code(at uint64) string {
 	return fmt.Sprintf("%#x", at)
 }
 
-// quoted is text up to its zero byte; more says that it goes on after the data.
+// quoted quotes the text up to its zero byte. more says that it continues after the data.
 func quoted(data []byte, more bool) string {
 	if end := bytes.IndexByte(data, 0); end >= 0 {
 		data, more = data[:end], false
@@ -185,12 +185,12 @@ func quoted(data []byte, more bool) string {
 	return text
 }
 
-// elementsText is the first elements of an array; equal ones in sequence are counted.
+// elementsText formats the first elements of an array. Equal elements in a row are counted.
 func (d *Debugger) elementsText(v *Variable, count, depth int) string {
 	if depth == 0 {
 		return "{…}"
 	}
-	const least = 4 // equal elements that are counted instead of shown
+	const least = 4 // number of equal elements that are counted instead of shown
 	var parts []string
 	i := 0
 	for shown := 0; i < count && shown < shownParts && i < maxVariable; shown++ {
@@ -244,8 +244,8 @@ func (d *Debugger) structText(v *Variable, s *image.Shape, depth int) string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// untypedText is a value without a type: of the size of an integer as one, else its
-// bytes.
+// untypedText formats a value without a type: as an integer if it has the size of one,
+// otherwise as bytes.
 func untypedText(v *Variable) string {
 	b := v.Data
 	if uint64(len(b)) < min(v.Size, shownBytes) || v.Size == 0 {
@@ -257,7 +257,7 @@ func untypedText(v *Variable) string {
 		return strconv.FormatInt(n, 10)
 	case 8:
 		n, _ := unsigned(v)
-		if n>>32 != 0 && n>>32 != 1<<32-1 { // an address, more likely
+		if n>>32 != 0 && n>>32 != 1<<32-1 { // more likely an address
 			return fmt.Sprintf("%#x", n)
 		}
 		return strconv.FormatInt(int64(n), 10)
@@ -269,8 +269,8 @@ func untypedText(v *Variable) string {
 	return text
 }
 
-// Element is the n-th element of an array, of a sequence of a library, or after a
-// pointer. Of a value without a type it is the n-th word of four bytes.
+// Element returns the nth element of an array, of a library's sequence, or after a pointer.
+// For a value without a type, it is the nth word of four bytes.
 func (d *Debugger) Element(v *Variable, n int) Variable {
 	const word = 4
 	name := fmt.Sprintf("[%d]", n)
@@ -299,7 +299,7 @@ func (d *Debugger) Element(v *Variable, n int) Variable {
 	return Variable{Name: name, Path: path, Addr: addr, Size: word, Data: d.Memory(addr, word)}
 }
 
-// string is the text of a string of Go or C++.
+// string returns the text of a Go or C++ string.
 func (d *Debugger) string(v *Variable) (string, bool) {
 	data, length, ok := d.stringData(v)
 	if !ok {
@@ -312,8 +312,8 @@ func (d *Debugger) string(v *Variable) (string, bool) {
 	return text, true
 }
 
-// stringData is the bytes of a string of Go or C++, or their beginning, and how many
-// there are.
+// stringData returns the bytes of a Go or C++ string, or the beginning of them, and the
+// length of the string.
 func (d *Debugger) stringData(v *Variable) (data []byte, length uint64, ok bool) {
 	s := v.Type.Shape()
 	var start, size Variable
@@ -337,8 +337,8 @@ func (d *Debugger) stringData(v *Variable) (data []byte, length uint64, ok bool)
 	return data, length, ok && uint64(len(data)) >= min(length, maxVariable)
 }
 
-// sequence is the pointer to the first element of a slice of Go or a vector of C++, the
-// number of elements, and what to say before them.
+// sequence returns the pointer to the first element of a Go slice or a C++ vector, the
+// number of elements, and the text that precedes them.
 func (d *Debugger) sequence(v *Variable) (first Variable, n int, name string, ok bool) {
 	s := v.Type.Shape()
 	switch {

@@ -102,7 +102,7 @@ func (s *server) query(ctx context.Context, body string) (reply []byte, known bo
 	case strings.HasPrefix(name, "ThreadExtraInfo,"):
 		id, _, ok := hexNumber(name[len("ThreadExtraInfo,"):])
 		if !ok || id == 0 {
-			return failure("a thread that is none"), true
+			return failure("invalid thread"), true
 		}
 		return appendHex(nil, []byte(s.Debugger.Title(event.ThreadID(id-1)))...), true
 	case strings.HasPrefix(name, "Rcmd,"):
@@ -191,7 +191,7 @@ func (s *server) memory(body string) []byte {
 // choose selects the thread of an H packet.
 func (s *server) choose(body string) []byte {
 	if body == "" {
-		return failure("a thread that is none")
+		return failure("invalid thread")
 	}
 	to, chosen := s.stop.Thread, false
 	if who := body[1:]; who != "0" && who != "-1" && who != "" {

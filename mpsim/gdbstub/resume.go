@@ -93,12 +93,12 @@ type site struct {
 // insert sets or removes the breakpoint or watchpoint of a Z or z packet.
 func (s *server) insert(set bool, body string) []byte {
 	if len(body) < 2 || body[1] != ',' {
-		return failure("a breakpoint that is none")
+		return failure("invalid breakpoint")
 	}
 	p := site{kind: body[0]}
 	var ok bool
 	if p.addr, p.size, _, ok = twoNumbers(body[2:]); !ok {
-		return failure("a breakpoint that is none")
+		return failure("invalid breakpoint")
 	}
 	if p.kind > '4' || p.kind < '0' {
 		return nil
