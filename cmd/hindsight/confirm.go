@@ -48,12 +48,12 @@ at the end the global variables. The verdict on a race is one of
 When runs differ, confirm writes their schedules to --schedules DIR. The report
 shows a command that reruns each of them.
 
-Of each race, the first 3 instances are tried until one is harmful, or the first N
-with --instances N, and the worst verdict is reported.
+confirm tries the first 3 instances of each race (with --instances N, the first
+N) until one is harmful, and reports the worst verdict.
 
-With --baseline OLD.json, a JSON report from before a repair, confirm also says
-what has become of each race in it: which remain, which are ordered now and by
-what release and acquire, and which the run merely did not meet.
+With --baseline OLD.json, a JSON report on the program before a fix, confirm
+also says what became of each race in it: which remain, which are now ordered
+and by what release and acquire, and which the run did not reach.
 
 The exit status is 66 when a race is harmful, 0 when none is, and 2 on errors.
 docs/replay.md explains the verdicts.`,

@@ -29,7 +29,7 @@ standard input and output, or with --listen for one editor at an address. The
 editor's launch request names the trace:
 
   trace        the file
-  race         the race to stand at first, such as "R1"
+  race         the race to go to first, such as "R1"
   stopOnEntry  stop at the beginning of the run
   stdin, root  what the run had as standard input and saw as /, if needed
 

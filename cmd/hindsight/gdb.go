@@ -57,10 +57,10 @@ functions cannot be called.
 Without --stdio and --listen it starts gdb itself, on the program from the
 trace, with four more commands:
 
-  race R1 [1|2]         stand just before the earlier or later access of a race
-  lastwrite EXPRESSION  who wrote this last
+  race R1 [1|2]         go to just before the earlier or later access of a race
+  lastwrite EXPRESSION  show the last write to this
   when                  the time: how many instructions were executed
-  goto TIME             stand at that time; also: goto begin, goto end
+  goto TIME             go to that time; also: goto begin, goto end
 
 In any gdb they are "monitor race R1" and so on. docs/debugging.md has more.`,
 		Example: `  hindsight gdb bank.hst

@@ -35,9 +35,9 @@ func newMinimize(std cli.Streams) *cobra.Command {
 		Use:   "minimize [flags] TRACE | --schedule FILE PROGRAM [ARGS…]",
 		Short: "Find the shortest schedule that still fails",
 		Long: `minimize takes a run that fails and reruns the program with fewer and fewer
-preemptions (switches away from a thread that could go on), as long as it still
-fails. It describes the final schedule as a story, one line for each turn. It
-also writes the schedule to a file and prints a command that runs it.
+preemptions (switches away from a thread that could continue), as long as it
+still fails. It describes the final schedule as a story, one line for each turn.
+It also writes the schedule to a file and prints a command that runs it.
 
 The run is that of TRACE, or that of PROGRAM under --schedule. By default a run
 fails if it ends as the original did: with its exit status, a crash, or a
@@ -46,7 +46,7 @@ deadlock. A flag selects another failure:
   --status N         it ends with exit status N
   --output PATTERN   it writes a line that matches the regular expression
   --crash            a signal ends it
-  --deadlock         no thread can go on
+  --deadlock         no thread can continue
   --race R1          its trace contains that race of TRACE
 
 The search stops after --runs runs, or when it is interrupted, and keeps the
