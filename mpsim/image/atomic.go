@@ -15,6 +15,7 @@ import (
 type AtomicScope struct {
 	Op      string    // load, store, exchange, compare_exchange_strong, fetch_add, …
 	Size    uint64    // of the object in bytes; 0 if unknown
+	Member  bool      // a member function of C++, with no code around it
 	Pointer Operand   // to the object
 	Orders  []Operand // parameters of type memory_order; none in C
 }
@@ -269,7 +270,7 @@ func (d *debugInfo) atomicAt(m *Image, u *unit, function dwarf.Offset, pc uint64
 	if e, err := r.Next(); err == nil && e != nil {
 		l.frame, _ = e.Val(dwarf.AttrFrameBase).([]byte)
 	}
-	s := AtomicScope{Op: strings.TrimPrefix(a.op, "__"), Size: a.size, Pointer: l.operand(a.pointer)}
+	s := AtomicScope{Op: strings.TrimPrefix(a.op, "__"), Size: a.size, Member: len(a.params) > 0, Pointer: l.operand(a.pointer)}
 	for _, off := range a.orders {
 		s.Orders = append(s.Orders, l.operand(off))
 	}

@@ -195,19 +195,26 @@ func (c *Code) findAtomic(pc uint64) bool {
 	} else {
 		ok = s.Op == "load" || s.Op == "test"
 	}
-	return ok && c.through(pc, i, &s.Pointer)
+	return ok && c.through(pc, i, &s)
 }
 
-// through reports whether the access i at pc may go through pointer p. Operations also
-// access their own parameters and the variables around the call of a macro.
-func (c *Code) through(pc uint64, i rv.Inst, p *image.Operand) bool {
+// through reports whether the access i at pc may go through the pointer of operation s.
+// Operations also access their own parameters and the variables around the call of a
+// macro.
+func (c *Code) through(pc uint64, i rv.Inst, s *image.AtomicScope) bool {
 	const regSP, regS0 = 2, 8
+	p := &s.Pointer
 	switch p.Kind {
 	case image.OperandMemory: // the address was loaded from there
 		before := c.before(pc)
 		for n := len(before) - 1; n >= 0; n-- {
 			if r, ok := before[n].Dest(); ok && r == i.Rs1 {
-				return before[n].Op == rv.OpLD && before[n].Rs1 == p.Reg && int64(before[n].Imm) == p.Offset && i.Imm == 0
+				if before[n].Op != rv.OpLD || i.Imm != 0 {
+					return false
+				}
+				// Clang without optimisation has a copy of the pointer in the frame.
+				return before[n].Rs1 == p.Reg && int64(before[n].Imm) == p.Offset ||
+					s.Member && (before[n].Rs1 == regSP || before[n].Rs1 == regS0)
 			}
 		}
 		return false

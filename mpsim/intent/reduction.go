@@ -77,6 +77,7 @@ func (c *Code) findCombinations(f image.Symbol, pc uint64) *combinations {
 		ours := len(found.globals) > 0 || c.place(i.pc).noted(image.NoteReduction)
 		switch {
 		case !i.Atomic():
+		case !ours && i.Op != rv.OpLRW && i.Op != rv.OpLRD && !i.Compares(): // needs no load before it
 		case !ours:
 			if look, ok := lookBefore(code[max(0, n-nearby):n], i.address); ok {
 				found.others[look] = true

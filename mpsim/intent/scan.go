@@ -10,8 +10,11 @@ import (
 // sourceText is what matters in a C or C++ source file.
 type sourceText struct {
 	// hides says that the file may contain an atomic access that does not look like one,
-	// because of macros, atomic types, volatile variables, assembly or unknown headers.
-	hides      bool
+	// because of macros, volatile variables, assembly or unknown headers.
+	hides bool
+	// types says that the file may use atomic types. They hide accesses in C. In C++ each
+	// access to them is in a function of the library, as the debug information shows.
+	types      bool
 	includes   []string // "…"
 	statements []statement
 	// orders are those of operations, inMacros those that may be in arguments of macros.
@@ -116,7 +119,8 @@ func (s *scanner) include(what string) {
 	name := strings.TrimSuffix(strings.TrimPrefix(what, "<"), ">")
 	known := slices.Contains(plainHeaders, name)
 	if !strings.Contains(name, ".") { // of the C++ library
-		known = name != "atomic" && name != "stdatomic"
+		known = true
+		s.types = s.types || name == "atomic"
 	}
 	s.hides = s.hides || !known
 }
@@ -183,7 +187,9 @@ func (s *scanner) word(w string) {
 	case strings.HasPrefix(w, "__ATOMIC"), w == "__sync_synchronize", w == "__atomic_thread_fence", w == "__atomic_signal_fence": // no access
 	case strings.HasPrefix(w, "__atomic") || strings.HasPrefix(w, "__sync"):
 		s.open.kind = image.NoteAtomic
-	case strings.HasPrefix(strings.TrimLeft(w, "_"), "atomic"), w == "_Atomic", w == "volatile", w == "__volatile__", w == "asm", w == "__asm__", w == "__asm", w == "_Pragma":
+	case strings.HasPrefix(strings.TrimLeft(w, "_"), "atomic"):
+		s.types = true
+	case w == "_Atomic", w == "volatile", w == "__volatile__", w == "asm", w == "__asm__", w == "__asm", w == "_Pragma":
 		s.hides = true
 	}
 }

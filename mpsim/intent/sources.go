@@ -11,8 +11,11 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// languages are the extensions of the files that [scanSource] understands.
+// languages are the extensions of the files that [scanSource] understands: C's, and
+// those of C++.
 var languages = []string{".c", ".cc", ".cpp", ".cxx", ".c++", ".C"}
+
+func isCPlusPlus(name string) bool { return filepath.Ext(name) != ".c" }
 
 const (
 	maxSources    = 4096    // maximum number of files that are read
@@ -44,7 +47,7 @@ func ReadSources(m *image.Image, built time.Time) *image.Notes {
 		if !r.within(name, t, func(t *sourceText) bool { return t == nil || t.macros }) {
 			f.Orders = slices.Concat(f.Orders, t.inMacros)
 		}
-		matters = matters || len(f.Lines) > 0 || len(f.Orders) > 0
+		matters = matters || len(f.Lines) > 0 || len(f.Orders) > 0 || f.Settled && t.types
 		n.Files = append(n.Files, f)
 	}
 	if !matters {
@@ -78,7 +81,7 @@ func (r *sourceReader) read(name string) *sourceText {
 // settled reports whether neither the file nor the files that it includes can hide an
 // atomic access.
 func (r *sourceReader) settled(name string, t *sourceText) bool {
-	return !r.within(name, t, func(t *sourceText) bool { return t == nil || t.hides })
+	return !r.within(name, t, func(t *sourceText) bool { return t == nil || t.hides || t.types && !isCPlusPlus(name) })
 }
 
 // within reports whether is returns true for the file or for one that it includes. For
