@@ -41,6 +41,7 @@ var syncGroups = []syncGroup{
 	{"buffers.c", "C: library functions on shared buffers, POSIX and C11 threads", nil},
 	{"atomics.cc", "Home-made synchronisation on atomics", nil},
 	{"atomics_bytes.c", "Atomics of C: bytes and neighbours, lives, mixed accesses", nil},
+	{"builtins.c", "Atomic builtin functions on bytes", nil},
 	{"signals.c", "Signals, and calls that fail", nil},
 	{"kernel.c", "Kernel objects, and the memory that system calls touch", nil},
 	{"hidden.c", "What synchronises inside the C library, and whose objects and memory these are", nil},

@@ -573,3 +573,39 @@ PAIR(release_sequence, "a release sequence continued by a relaxed fetch_add")
 	c.join();
 	printf("%d\n", release_sequence_x);
 }
+
+static int ref_read_x;
+PAIR(ref_read, "atomic_ref, and a plain read")
+{
+	two([=](int me) {
+		int seen = 0;
+		for (int i = 0; i < 5; i++)
+			if (me == 0)
+				atomic_ref<int>(ref_read_x).fetch_add(1, memory_order_relaxed);
+			else
+				seen += atomic_ref<int>(ref_read_x).load(memory_order_relaxed);
+		if (broken && me == 1)
+			seen += ref_read_x;
+		if (seen > 50)
+			printf("more\n");
+	});
+	printf("%d\n", ref_read_x);
+}
+
+static int sync_read_x;
+PAIR(sync_read, "__sync_fetch_and_add in C++, and a plain read")
+{
+	two([=](int me) {
+		int seen = 0;
+		for (int i = 0; i < 5; i++)
+			if (me == 0)
+				__sync_fetch_and_add(&sync_read_x, 1);
+			else
+				seen += __atomic_load_n(&sync_read_x, __ATOMIC_RELAXED);
+		if (broken && me == 1)
+			seen += sync_read_x;
+		if (seen > 50)
+			printf("more\n");
+	});
+	printf("%d\n", sync_read_x);
+}

@@ -17,7 +17,7 @@ type Notes struct {
 	Files []FileNotes `json:"files"`
 }
 
-// FileNotes is about one source file, the first of a unit.
+// FileNotes is about one source file, the first of a unit, or about a header of the program.
 type FileNotes struct {
 	Name string `json:"name"` // as line tables have it
 	// Settled says that every atomic access in the file's own text is on one of Lines, i.e.
@@ -25,7 +25,26 @@ type FileNotes struct {
 	Settled bool         `json:"settled,omitempty"`
 	Lines   []LineNotes  `json:"lines,omitempty"`
 	Orders  []OrderNotes `json:"orders,omitempty"`
+	// Accesses are in no particular order.
+	Accesses []AccessNotes `json:"accesses,omitempty"`
 }
+
+// AccessNotes is the place of the name of an operation that loads or stores atomically, or
+// of a macro that contains one. Line and column are counted from 1, columns in bytes.
+type AccessNotes struct {
+	Line   int         `json:"line"`
+	Column int         `json:"column"`
+	Kinds  AccessKinds `json:"kinds"`
+}
+
+// AccessKinds are what an operation does, a set. The numbers are part of the format.
+type AccessKinds uint8
+
+const (
+	AtomicLoad  AccessKinds = 1
+	AtomicStore AccessKinds = 2
+	AtomicOther AccessKinds = 4 // something that may be atomic, of a macro
+)
 
 // OrderNotes are the memory orders of a compare-and-swap, or of a fence, which has one
 // order. Line and Column say where its name begins, counted from 1, columns in bytes.

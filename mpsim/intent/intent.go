@@ -35,7 +35,8 @@ type answers struct {
 	fences  map[uint64]fence
 	combos  map[uint64]*combinations // by function
 	places  map[uint64]place
-	loads   map[uint64]*lineSpan // by function
+	files   map[string]*image.FileNotes
+	loads   map[uint64]map[*image.FileNotes]*lineSpan // by function
 	ordered map[uint64]image.OrderNotes
 }
 
@@ -51,7 +52,7 @@ const (
 
 // New returns a Code for img.
 func New(img *image.Space) *Code {
-	return &Code{img: img, golang: img.Main.Go() != "", answers: &answers{atomic: map[uint64]bool{}, plain: map[uint64]bool{}, fences: map[uint64]fence{}, combos: map[uint64]*combinations{}, places: map[uint64]place{}, loads: map[uint64]*lineSpan{}, ordered: map[uint64]image.OrderNotes{}}}
+	return &Code{img: img, golang: img.Main.Go() != "", answers: &answers{atomic: map[uint64]bool{}, plain: map[uint64]bool{}, fences: map[uint64]fence{}, combos: map[uint64]*combinations{}, places: map[uint64]place{}, loads: map[uint64]map[*image.FileNotes]*lineSpan{}, ordered: map[uint64]image.OrderNotes{}}}
 }
 
 // In returns a Code for the same images in the space of another run. The two share the
@@ -130,19 +131,24 @@ func (c *Code) findPlain(pc uint64) bool {
 // shares.
 func (c *Code) Meant(pc uint64) bool {
 	p := c.place(pc)
-	if !p.noted(image.NoteLoad, image.NoteStore, image.NoteWriteBack) {
+	if p.notes == nil {
 		return false
 	}
 	i, ok := c.at(pc)
 	if !ok {
 		return false
 	}
-	const regSP, regS0 = 2, 8
-	if i.Rs1 == regSP || i.Rs1 == regS0 && c.framed(pc) {
-		return false // a value that the statement copies, or the address
-	}
 	access, _, ok := i.Mem()
-	return ok && (access == event.Read && p.noted(image.NoteLoad) || access == event.Write && p.noted(image.NoteStore, image.NoteWriteBack))
+	if !ok {
+		return false
+	}
+	if access == event.Read && !p.noted(image.NoteLoad) || access == event.Write && !p.noted(image.NoteStore, image.NoteWriteBack) {
+		if !c.exact(pc, p, access) {
+			return false
+		}
+	}
+	const regSP, regS0 = 2, 8
+	return i.Rs1 != regSP && (i.Rs1 != regS0 || !c.framed(pc)) // else a value that the statement copies, or the address
 }
 
 // ofCXXLibrary reports whether the instruction at pc comes from a function in the C++
@@ -261,6 +267,12 @@ func (c *Code) before(pc uint64) []rv.Inst {
 // Apart reports whether the fence that makes the plain load or store at pc an atomic access
 // is a separate statement in the source. Then it is unknown whether the access is atomic.
 func (c *Code) Apart(pc uint64) bool {
+	return c.apart(pc) && !c.Atomic(pc)
+}
+
+// apart reports whether a plain load or store at pc has a fence next to it that is a
+// separate statement.
+func (c *Code) apart(pc uint64) bool {
 	if remember(c, c.fences, pc, c.findFence) != apart {
 		return false
 	}
@@ -279,7 +291,7 @@ func (c *Code) Alien(pc uint64) bool {
 // of its own that orders earlier accesses before later stores. An acquire load of gcc
 // before version 14 has the same fence, but does not order that.
 func (c *Code) Releases(pc uint64) bool {
-	if !c.Apart(pc) || c.NextFenceMode(pc)&event.Release == 0 {
+	if !c.apart(pc) || c.NextFenceMode(pc)&event.Release == 0 {
 		return false
 	}
 	i, ok := c.at(pc)

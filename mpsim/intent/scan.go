@@ -10,17 +10,19 @@ import (
 // sourceText is what matters in a C or C++ source file.
 type sourceText struct {
 	// hides says that the file may contain an atomic access that does not look like one,
-	// because of macros, volatile variables, assembly or unknown headers.
+	// because of volatile variables, assembly, pragmas in macros, or unknown headers.
 	hides bool
 	// types says that the file may use atomic types. They hide accesses in C. In C++ each
 	// access to them is in a function of the library, as the debug information shows.
 	types      bool
-	includes   []string // "…"
+	includes   []string // with a < before those in <…>, of which only unknown ones are here
 	statements []statement
 	// orders are those of operations, inMacros those that may be in arguments of macros.
 	// macros says that the file defines macros that may access memory atomically.
 	orders, inMacros []image.OrderNotes
 	macros           bool
+	defines          []define
+	text             string // without comments
 }
 
 // statement covers the lines from to to, inclusive.
@@ -50,6 +52,7 @@ type directive struct {
 func scanSource(text string) *sourceText {
 	s := scanner{line: 1}
 	text = withoutComments(text)
+	s.text = text
 	s.orders, s.inMacros = findOrders(text)
 	for len(text) > 0 {
 		switch c := text[0]; {
@@ -103,8 +106,16 @@ func (s *scanner) directive(text string) string {
 	case "include":
 		s.include(strings.Join(words[1:], " "))
 	case "define":
-		s.macros = s.macros || slices.ContainsFunc([]string{"atomic", "ATOMIC", "__sync", "volatile", "asm", "_Pragma"}, func(w string) bool { return strings.Contains(text[:n], w) })
-		s.hides = s.hides || s.macros
+		_, body, _ := strings.Cut(text[:n], "define")
+		words := splitWords(body)
+		if len(words) > 0 {
+			s.defines = append(s.defines, define{words[0], words[1:]})
+		}
+		has := func(w string) bool { return strings.Contains(text[:n], w) }
+		hides := slices.ContainsFunc([]string{"volatile", "asm", "_Pragma"}, has)
+		s.hides = s.hides || hides
+		s.types = s.types || slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "atomic") || strings.HasPrefix(w, "_Atomic") })
+		s.macros = s.macros || hides || slices.ContainsFunc([]string{"atomic", "ATOMIC", "__sync"}, has)
 	case "pragma":
 		s.omp(from, words[1:], text[:n])
 	}
@@ -122,7 +133,10 @@ func (s *scanner) include(what string) {
 		known = true
 		s.types = s.types || name == "atomic"
 	}
-	s.hides = s.hides || !known
+	if !known {
+		s.hides = true
+		s.includes = append(s.includes, "<"+name)
+	}
 }
 
 // plainHeaders are headers without macros that access memory atomically.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,7 +39,8 @@ func TestScanSource(t *testing.T) {
 		{"type", "_Atomic int x;\n", nil, true},
 		{"class", "std::atomic<int> x;\n", nil, false}, // see TestSettled
 		{"volatile", "volatile int x;\n", nil, true},
-		{"macro", "#define READ(x) \\\n __atomic_load_n(&(x), 0)\n", nil, true},
+		{"macro", "#define READ(x) \\\n __atomic_load_n(&(x), 0)\n", nil, false}, // see TestFindAccesses
+		{"macro of a volatile", "#define READ(x) *(volatile int *)&(x)\n", nil, true},
 		{"assembly", "asm(\"amoadd.w\");\n", nil, true},
 		{"header", "#include <stdatomic.h>\n", nil, true},
 		{"other header", "#include <linux/compiler.h>\n", nil, true},
@@ -95,20 +97,23 @@ func TestSettled(t *testing.T) {
 	}
 	write("quiet.h", "#include \"deep.h\"\nint f(void);\n")
 	write("deep.h", "#define NEXT(x) ((x) + 1)\n")
-	write("loud.h", "#define GET(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)\n")
+	write("loud.h", "#define GET(x) (*(volatile int *)&(x))\n")
+	write("macros.h", "#define GET(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)\n")
 	for _, x := range []struct {
 		name, text string
 		want       bool
 	}{
 		{"a.c", "#include \"quiet.h\"\n", true},
 		{"b.c", "#include \"loud.h\"\n", false},
+		{"f.c", "#include \"macros.h\"\n", true},
 		{"c.c", "#include \"absent.h\"\n", false},
 		{"d.c", "#include <atomic>\natomic_int x;\n", false},
 		{"e.cc", "#include <atomic>\nstd::atomic<int> x;\n", true}, // the library's functions have scopes
 	} {
 		r := sourceReader{built: built, texts: map[string]*sourceText{}}
 		file := write(x.name, x.text)
-		if got := r.settled(file, r.read(file)); got != x.want {
+		files, whole := r.closure(file, r.read(file))
+		if got := settled(file, files, whole); got != x.want {
 			t.Errorf("%s: settled %v, want %v", x.name, got, x.want)
 		}
 	}
@@ -118,11 +123,13 @@ func TestSettled(t *testing.T) {
 	}
 }
 
-// FuzzScanSource checks that every text is read to its end, and that notes are in order.
+// FuzzScanSource checks that every text is read to its end, that notes are in order, and
+// that places are in the text.
 func FuzzScanSource(f *testing.F) {
 	f.Add("#pragma omp atomic\nx++;")
 	f.Add("#define A \\\n\"/*")
 	f.Add("}}'\\")
+	f.Add("#define A(x) __atomic_load_n(x)\nA((__atomic_clear(A(x")
 	f.Fuzz(func(t *testing.T, text string) {
 		last := 0
 		for _, n := range scanSource(text).notes() {
@@ -130,6 +137,13 @@ func FuzzScanSource(f *testing.F) {
 				t.Fatalf("%v after line %d", n, last)
 			}
 			last = n.From
+		}
+		s := scanSource(text)
+		lines := strings.Split(text, "\n")
+		for _, a := range findAccesses(s.text, macroKinds([]includedFile{{text: s}})) {
+			if a.Line < 1 || a.Line > len(lines) || a.Column < 1 || a.Column > len(lines[a.Line-1]) || a.Kinds == 0 {
+				t.Fatalf("%v", a)
+			}
 		}
 	})
 }
