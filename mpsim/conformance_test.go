@@ -23,7 +23,7 @@ func conformanceSeeds(t *testing.T) int {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
-		t.Fatalf("HINDSIGHT_CONFORMANCE=%q is no number of programs", text)
+		t.Fatalf("HINDSIGHT_CONFORMANCE=%q is not a number of programs", text)
 	}
 	return n
 }

@@ -132,7 +132,7 @@ func TestDAPValues(t *testing.T) {
 	for expression, want := range map[string]string{
 		"n->nothing": "node_t has no member nothing", "nothing": "no variable", "third.next->name": "no memory at 0x0",
 		"grid[3]": "element 3 of 3", "depth.x": "has no member", "depth +": "not complete", "(depth": `want ")"`, "*depth": "no memory",
-		"depth / 0": "division by zero", "n->in = 1": "not expected", "copy + 1": "is no number", `"a`: "no end", "$nope": "no register",
+		"depth / 0": "division by zero", "n->in = 1": "not expected", "copy + 1": "is not a number", `"a`: "no end", "$nope": "no register",
 	} {
 		if _, message, ok := e.try("evaluate", map[string]any{"expression": expression}); ok || !strings.Contains(message, want) {
 			t.Errorf("%s: %q, want %q", expression, message, want)

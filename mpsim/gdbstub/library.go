@@ -27,7 +27,7 @@ func (s *server) threadLocal(args string) []byte {
 	id, _, ok := hexNumber(who)
 	offset, from, _, ok2 := twoNumbers(rest)
 	if !ok || !ok2 || id == 0 {
-		return failure("a thread-local variable that is none")
+		return failure("invalid thread-local variable")
 	}
 	t := event.ThreadID(id - 1)
 	images := s.Debugger.Journal().Image().Images()

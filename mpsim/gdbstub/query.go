@@ -114,7 +114,7 @@ func (s *server) query(ctx context.Context, body string) (reply []byte, known bo
 func (s *server) monitor(ctx context.Context, coded string) []byte {
 	line, ok := unhex(coded)
 	if !ok {
-		return failure("a command that is none")
+		return failure("invalid command")
 	}
 	text := "there are no monitor commands\n"
 	if s.Monitor != nil {
@@ -178,7 +178,7 @@ func (s *server) oneRegister(body string) []byte {
 func (s *server) memory(body string) []byte {
 	addr, size, _, ok := twoNumbers(body)
 	if !ok {
-		return failure("an address that is none")
+		return failure("invalid address")
 	}
 	data := make([]byte, min(size, maxPacket/2-16))
 	n := s.Debugger.Space().Content(addr, data)
@@ -225,7 +225,7 @@ func (s *server) transfer(args string) (reply []byte, known bool) {
 	}
 	offset, length, _, ok := twoNumbers(parts[3])
 	if !ok {
-		return failure("a range that is none"), true
+		return failure("invalid range"), true
 	}
 	var all []byte
 	switch parts[0] {
