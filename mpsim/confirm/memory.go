@@ -28,6 +28,7 @@ const (
 	maxObjects = 4096
 	maxSteps   = 32 // number of pointers from a variable to an object
 	maxParts   = 64 // number of elements of an array that contain pointers
+	maxVisits  = 1 << 18
 )
 
 // find finds the variables. Those of Go's standard library do not count.
@@ -80,6 +81,9 @@ type reading struct {
 	out   map[string][]byte
 	seen  map[reached]bool // without names and steps
 	left  []reached
+	// visits is how many parts of objects may still be looked at. It also ends types
+	// that contain themselves, which damaged debug information may have.
+	visits int
 }
 
 // read returns the content of the variables, and of what they lead to on the heap, as far
@@ -88,7 +92,7 @@ func (n *names) read(space *mem.Space, img *image.Space) map[string][]byte {
 	if n.shapes == nil {
 		n.find(img)
 	}
-	r := reading{names: n, space: space, img: img, out: map[string][]byte{}, seen: map[reached]bool{}}
+	r := reading{names: n, space: space, img: img, out: map[string][]byte{}, seen: map[reached]bool{}, visits: maxVisits}
 	for i := range n.roots {
 		v := &n.roots[i]
 		b := make([]byte, v.size)
@@ -110,6 +114,9 @@ func (n *names) read(space *mem.Space, img *image.Space) map[string][]byte {
 // parts reads the content of an object on the heap: each member of a structure by its name,
 // without pointers and padding.
 func (r *reading) parts(name string, addr uint64, t image.Type) {
+	if r.visits--; r.visits < 0 {
+		return
+	}
 	s := r.shape(t)
 	switch s.Kind {
 	case image.KindStruct:
@@ -142,6 +149,9 @@ func member(of, name string) string {
 // pointers finds the pointers in an object, and records the objects on the heap that they
 // point to.
 func (r *reading) pointers(name string, addr uint64, t image.Type, steps int) {
+	if r.visits--; r.visits < 0 {
+		return
+	}
 	s := r.shape(t)
 	switch s.Kind {
 	case image.KindStruct:

@@ -132,15 +132,18 @@ func (m *Image) InlinedCode(wanted func(name string) bool) (pcs []uint64) {
 				lows[s.scope] = s.low
 			}
 		}
-		for scope, low := range lows {
-			name, linkage, _ := d.entryName(u.scopes[scope].entry)
-			if strings.HasPrefix(linkage, "_Z") {
-				name = d.spelled(linkage)
+		d.note(guard(func() error {
+			for scope, low := range lows {
+				name, linkage, _ := d.entryName(u.scopes[scope].entry)
+				if strings.HasPrefix(linkage, "_Z") {
+					name = d.spelled(linkage)
+				}
+				if wanted(name) {
+					pcs = append(pcs, low+m.Base)
+				}
 			}
-			if wanted(name) {
-				pcs = append(pcs, low+m.Base)
-			}
-		}
+			return nil
+		}))
 	}
 	return pcs
 }

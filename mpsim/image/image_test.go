@@ -264,11 +264,43 @@ func FuzzDebug(f *testing.F) {
 			t.Fatal(err)
 		}
 		queryAll(m)
-		m.Locals(m.Entry)
+		queryTypes(m)
 		if fr := m.Frames(m.Entry); len(fr) == 0 {
 			t.Error("no frame at all")
 		}
 	})
+}
+
+// queryTypes asks for the variables at the entry and their types.
+func queryTypes(m *Image) {
+	var types []Type
+	for _, l := range m.Locals(m.Entry) {
+		types = append(types, m.LocalType(l))
+	}
+	composed := m.Composed(m.Entry)
+	for i := range composed {
+		types = append(types, m.ComposedType(&composed[i]))
+	}
+	for _, s := range m.Objects() {
+		if g, ok := m.GlobalAt(s.Addr); ok {
+			types = append(types, g.Type)
+		}
+		for _, g := range m.GlobalsNamed(s.Name) {
+			types = append(types, g.Type)
+		}
+	}
+	if t, ok := m.TypeNamed("int"); ok {
+		types = append(types, t)
+	}
+	m.InlinedCode(func(string) bool { return true })
+	m.Sources()
+	for n := 0; n < len(types) && n < 1000; n++ {
+		s := types[n].Shape()
+		types = append(types, s.Elem)
+		for _, f := range s.Fields {
+			types = append(types, f.Type)
+		}
+	}
 }
 
 // TestNameBomb gives every symbol the same name, which is as long as the file allows.

@@ -263,7 +263,7 @@ func (d *debugInfo) functionName(r *dwarf.Reader, e *dwarf.Entry, inner string, 
 	}))
 	var names []string
 	for _, p := range params[:min(len(params), maxTypeDepth)] {
-		names = append(names, d.spelledType(p, "", depth/2))
+		names = append(names, d.spelledType(p, "", depth/4)) // there may be many, each of functions again
 	}
 	result, _ := e.Val(dwarf.AttrType).(dwarf.Offset)
 	return d.spelledType(result, inner+"("+strings.Join(names, ", ")+")", depth-1)
