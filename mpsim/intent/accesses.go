@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,9 +28,16 @@ const (
 )
 
 // define is the definition of a macro.
-type define struct {
-	name  string
-	words []string // of its body
+type define struct{ name, body string }
+
+// readDefine reads the text of a #define after that word.
+func readDefine(text string) define {
+	text = strings.TrimLeft(text, " \t\\\r\n")
+	n := 0
+	for n < len(text) && wordByte(text[n]) {
+		n++
+	}
+	return define{text[:n], text[n:]}
 }
 
 // splitWords lists the names and numbers in a text.
@@ -37,34 +45,61 @@ func splitWords(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r < 0x80 && !wordByte(byte(r)) })
 }
 
-// macroKinds says what the macros of the files access atomically. A macro without such an access has
-// the value 0.
+// mentionsAtomics reports whether a text has a word that atomic operations contain.
+func mentionsAtomics(text string) bool {
+	return strings.Contains(text, "atomic") || strings.Contains(text, "__sync")
+}
+
+// macroKinds says what the macros of the files access atomically. A macro without such an
+// access has the value 0. The result is nil if no file mentions atomic operations.
 func macroKinds(files []includedFile) map[string]image.AccessKinds {
+	if !slices.ContainsFunc(files, func(f includedFile) bool { return f.text != nil && f.text.atomics }) {
+		return nil
+	}
 	kinds := map[string]image.AccessKinds{}
-	var defines []define
+	var uses []define
 	for _, f := range files {
-		if f.text != nil {
-			defines = append(defines, f.text.defines...)
+		if f.text == nil {
+			continue
+		}
+		for _, d := range f.text.defines {
+			kinds[d.name] |= 0
+			if mentionsAtomics(d.body) {
+				for _, w := range splitWords(d.body) {
+					kinds[d.name] |= accessNames[w]
+					if mentionsAtomics(w) {
+						kinds[d.name] |= image.AtomicOther
+					}
+				}
+			}
+			uses = append(uses, d)
 		}
 	}
-	for _, d := range defines {
-		kinds[d.name] = 0
-	}
-	for again := true; again; { // macros contain other macros
+	for again := slices.ContainsFunc(slices.Collect(maps.Values(kinds)), func(k image.AccessKinds) bool { return k > 0 }); again; { // macros contain other macros
 		again = false
-		for _, d := range defines {
+		for _, d := range uses {
 			all := kinds[d.name]
-			for _, w := range d.words {
-				all |= accessNames[w] | kinds[w]
-				if strings.Contains(w, "atomic") || strings.HasPrefix(w, "__sync") {
-					all |= image.AtomicOther
-				}
+			for _, w := range splitWords(d.body) {
+				all |= kinds[w]
 			}
 			again = again || all != kinds[d.name]
 			kinds[d.name] = all
 		}
 	}
 	return kinds
+}
+
+// accesses is findAccesses for a text that may have some.
+func (t *sourceText) accesses(macros map[string]image.AccessKinds) []image.AccessNotes {
+	if t.atomics {
+		return findAccesses(t.text, macros)
+	}
+	for name, kinds := range macros {
+		if kinds > 0 && strings.Contains(t.text, name) {
+			return findAccesses(t.text, macros)
+		}
+	}
+	return nil
 }
 
 // findAccesses lists the places of atomic loads and stores in a text without comments. In

@@ -22,6 +22,7 @@ type sourceText struct {
 	orders, inMacros []image.OrderNotes
 	macros           bool
 	defines          []define
+	atomics          bool   // it mentions atomic operations
 	text             string // without comments
 }
 
@@ -52,8 +53,14 @@ type directive struct {
 func scanSource(text string) *sourceText {
 	s := scanner{line: 1}
 	text = withoutComments(text)
+	s.atomics = mentionsAtomics(text)
 	s.text = text
-	s.orders, s.inMacros = findOrders(text)
+	if s.atomics {
+		s.orders, s.inMacros = findOrders(text)
+	} else if !slices.ContainsFunc(hiding, func(w string) bool { return strings.Contains(text, w) }) {
+		s.directives(text)
+		return &s.sourceText
+	}
 	for len(text) > 0 {
 		switch c := text[0]; {
 		case c == '\n':
@@ -84,6 +91,21 @@ func scanSource(text string) *sourceText {
 	return &s.sourceText
 }
 
+// hiding are words of which a text has one if more matters than its includes and macros,
+// and it mentions no atomic operations.
+var hiding = []string{"volatile", "asm", "_Pragma", "pragma", "_Atomic"}
+
+// directives reads the lines of the preprocessor.
+func (s *scanner) directives(text string) {
+	for len(text) > 0 {
+		text = strings.TrimLeft(text, " \t\r")
+		if strings.HasPrefix(text, "#") {
+			text = s.directive(text)
+		}
+		_, text, _ = strings.Cut(text, "\n")
+	}
+}
+
 func wordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
@@ -107,15 +129,12 @@ func (s *scanner) directive(text string) string {
 		s.include(strings.Join(words[1:], " "))
 	case "define":
 		_, body, _ := strings.Cut(text[:n], "define")
-		words := splitWords(body)
-		if len(words) > 0 {
-			s.defines = append(s.defines, define{words[0], words[1:]})
-		}
+		s.defines = append(s.defines, readDefine(body))
 		has := func(w string) bool { return strings.Contains(text[:n], w) }
 		hides := slices.ContainsFunc([]string{"volatile", "asm", "_Pragma"}, has)
 		s.hides = s.hides || hides
-		s.types = s.types || slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "atomic") || strings.HasPrefix(w, "_Atomic") })
-		s.macros = s.macros || hides || slices.ContainsFunc([]string{"atomic", "ATOMIC", "__sync"}, has)
+		s.types = s.types || has("tomic") && slices.ContainsFunc(splitWords(body), func(w string) bool { return strings.HasPrefix(w, "atomic") || strings.HasPrefix(w, "_Atomic") })
+		s.macros = s.macros || hides || has("atomic") || has("ATOMIC") || has("__sync")
 	case "pragma":
 		s.omp(from, words[1:], text[:n])
 	}

@@ -98,6 +98,7 @@ func TestSettled(t *testing.T) {
 	write("quiet.h", "#include \"deep.h\"\nint f(void);\n")
 	write("deep.h", "#define NEXT(x) ((x) + 1)\n")
 	write("loud.h", "#define GET(x) (*(volatile int *)&(x))\n")
+	write("uses.h", "#include \"macros.h\"\n")
 	write("macros.h", "#define GET(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)\n")
 	for _, x := range []struct {
 		name, text string
@@ -106,6 +107,7 @@ func TestSettled(t *testing.T) {
 		{"a.c", "#include \"quiet.h\"\n", true},
 		{"b.c", "#include \"loud.h\"\n", false},
 		{"f.c", "#include \"macros.h\"\n", true},
+		{"g.c", "#include \"uses.h\"\nint f(void) { return GET(x); }\n", true},
 		{"c.c", "#include \"absent.h\"\n", false},
 		{"d.c", "#include <atomic>\natomic_int x;\n", false},
 		{"e.cc", "#include <atomic>\nstd::atomic<int> x;\n", true}, // the library's functions have scopes
@@ -115,6 +117,9 @@ func TestSettled(t *testing.T) {
 		files, whole := r.closure(file, r.read(file))
 		if got := settled(file, files, whole); got != x.want {
 			t.Errorf("%s: settled %v, want %v", x.name, got, x.want)
+		}
+		if n := len(files[0].text.accesses(macroKinds(files))); (n == 1) != (x.name == "g.c") {
+			t.Errorf("%s: %d accesses", x.name, n)
 		}
 	}
 	newer := sourceReader{built: time.Now().Add(-time.Hour), texts: map[string]*sourceText{}}

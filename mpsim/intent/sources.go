@@ -50,7 +50,7 @@ func ReadSources(m *image.Image, built time.Time) *image.Notes {
 			f.Orders = slices.Concat(f.Orders, t.inMacros)
 		}
 		macros := macroKinds(files)
-		f.Accesses = findAccesses(t.text, macros)
+		f.Accesses = t.accesses(macros)
 		matters = matters || len(f.Lines) > 0 || len(f.Orders) > 0 || len(f.Accesses) > 0 || f.Settled && t.types
 		n.Files = append(n.Files, f)
 		for _, h := range files[1:] {
@@ -58,7 +58,7 @@ func ReadSources(m *image.Image, built time.Time) *image.Notes {
 				continue
 			}
 			headers[h.name] = true
-			f := image.FileNotes{Name: h.name, Lines: h.text.notes(), Orders: h.text.orders, Accesses: findAccesses(h.text.text, macros)}
+			f := image.FileNotes{Name: h.name, Lines: h.text.notes(), Orders: h.text.orders, Accesses: h.text.accesses(macros)}
 			if len(f.Lines) > 0 || len(f.Orders) > 0 || len(f.Accesses) > 0 {
 				matters = true
 				n.Files = append(n.Files, f)
