@@ -4,23 +4,23 @@ import (
 	"hindsight/mpsim/schedule"
 )
 
-// Oracle runs the program under a schedule, and returns the schedule of the run that
-// came of it when it failed in the same manner; nil when it did not.
+// Oracle runs the program under a schedule. If the run fails in the same way, it returns
+// the schedule of that run, and otherwise nil.
 type Oracle func(candidate *schedule.Schedule) (*schedule.Schedule, error)
 
-// Result is what a search found.
+// Result is the result of a search.
 type Result struct {
 	Schedule    *schedule.Schedule // of the shortest run that fails
-	Preemptions int                // that it has
-	Runs        int                // that were made
-	// Minimal says that none of the preemptions can be left out; if not, the search
-	// ended before it was known.
+	Preemptions int                // number in that schedule
+	Runs        int                // number of runs made
+	// Minimal says that no preemption can be left out. If it is false, the search ended
+	// before that was known.
 	Minimal bool
 }
 
-// Search looks for a run that fails with fewer preemptions than start, the schedule of
-// a run that fails. It makes at most so many runs. With an error, which is that of the
-// oracle, the result is the best so far.
+// Search looks for a run that fails with fewer preemptions than start, which is the
+// schedule of a failing run. It makes at most the given number of runs. If there is an
+// error, which is the oracle's, the result is the best so far.
 func Search(start *schedule.Schedule, runs int, try Oracle) (*Result, error) {
 	s := &search{try: try, most: runs}
 	s.take(start)
@@ -56,7 +56,7 @@ type search struct {
 	try    Oracle
 	most   int
 	turns  []Turn
-	points []int // preemptions: numbers of turns
+	points []int // preemptions, as numbers of turns
 }
 
 // take makes a schedule the best so far.
@@ -66,7 +66,7 @@ func (s *search) take(sched *schedule.Schedule) {
 	s.Preemptions = len(s.points)
 }
 
-// leaveOut tries a run without the preemptions from, up to but without to.
+// leaveOut tries a run without preemptions from to to-1.
 func (s *search) leaveOut(from, to int) (bool, error) {
 	if from == to || s.Runs == s.most {
 		return false, nil

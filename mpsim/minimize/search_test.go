@@ -17,16 +17,16 @@ type before struct {
 	J int
 }
 
-// model is a program of threads that never wait, which fails when its instructions
-// run in certain orders.
+// model is a program whose threads never wait, and which fails if its instructions run in
+// certain orders.
 type model struct {
 	insts  []int // by thread
 	orders []before
 	runs   int
 }
 
-// order runs the program under a candidate, what is left by thread, and returns who
-// ran at each step.
+// order runs the program under a candidate, and then the rest of each thread. It returns
+// the thread that ran at each step.
 func (m *model) order(s *schedule.Schedule) (who []event.ThreadID) {
 	done := make([]int, len(m.insts))
 	run := func(t event.ThreadID, n uint64) {
@@ -44,7 +44,7 @@ func (m *model) order(s *schedule.Schedule) (who []event.ThreadID) {
 	return who
 }
 
-// trail is the schedule of a run.
+// trail returns the schedule of a run.
 func (m *model) trail(who []event.ThreadID) *schedule.Schedule {
 	s, done := &schedule.Schedule{}, make([]int, len(m.insts))
 	for i, t := range who {
@@ -82,8 +82,8 @@ func (m *model) try(s *schedule.Schedule) (*schedule.Schedule, error) {
 	return m.trail(who), nil
 }
 
-// shuffled is a model and a run of it by chance, which fails because of orders that
-// were picked from the run.
+// shuffled returns a model and a random run of it, which fails because of orders that were
+// chosen from the run.
 func shuffled(r *rand.Rand) (*model, *schedule.Schedule) {
 	m := &model{}
 	var who []event.ThreadID
@@ -111,8 +111,8 @@ func shuffled(r *rand.Rand) (*model, *schedule.Schedule) {
 	return m, m.trail(who)
 }
 
-// TestMinimal: what a search returns fails, and none of its preemptions can be left
-// out alone.
+// TestMinimal checks that the result of a search fails, and that no single preemption can
+// be left out.
 func TestMinimal(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 1))
 	for n := range 300 {
@@ -141,8 +141,8 @@ func TestMinimal(t *testing.T) {
 	}
 }
 
-// TestLostUpdate: of a run that is all switches, the one is left between the read and
-// the write.
+// TestLostUpdate checks that for a run with a switch at every step, only the switch between
+// the read and the write is left.
 func TestLostUpdate(t *testing.T) {
 	m := &model{insts: []int{50, 50}, orders: []before{{0, 20, 1, 0}, {1, 49, 0, 21}}}
 	start := &schedule.Schedule{}
@@ -163,7 +163,7 @@ func TestLostUpdate(t *testing.T) {
 	}
 }
 
-// TestWithoutNone: with all preemptions the request is the run itself.
+// TestWithoutNone checks that the request with all preemptions is the run itself.
 func TestWithoutNone(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 2))
 	for range 50 {
@@ -175,7 +175,7 @@ func TestWithoutNone(t *testing.T) {
 	}
 }
 
-// TestClocks: changes of time stay before the turn that they were before.
+// TestClocks checks that changes of time stay before the same turn.
 func TestClocks(t *testing.T) {
 	s := &schedule.Schedule{Steps: []schedule.Step{
 		{Thread: 0, Count: 1}, {Kind: schedule.Clock, Time: 7}, {Thread: 1, Count: 2}, {Thread: 0, Count: 3, Waits: true}, {Thread: 1, Count: 4, Waits: true},
@@ -187,8 +187,8 @@ func TestClocks(t *testing.T) {
 	}
 }
 
-// TestEarlyEnd: a search that runs out of runs, or whose oracle fails, returns the best
-// so far.
+// TestEarlyEnd checks that a search that runs out of runs, or whose oracle fails, returns
+// the best result so far.
 func TestEarlyEnd(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 3))
 	broken := errors.New("broken")

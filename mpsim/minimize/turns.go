@@ -5,8 +5,8 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Turn is the steps of one thread that follow each other, and the changes of time
-// before them.
+// Turn is a sequence of consecutive steps of one thread, and the changes of time before
+// them.
 type Turn struct {
 	Thread event.ThreadID
 	Steps  []schedule.Step // Clock and those of Thread; at least one of Thread
@@ -15,8 +15,8 @@ type Turn struct {
 	Preempted bool
 }
 
-// Turns splits the schedule of a run. Changes of time after the last step of a
-// thread are left out.
+// Turns splits the schedule of a run into turns. It leaves out changes of time after the
+// last step of a thread.
 func Turns(s *schedule.Schedule) []Turn {
 	var turns []Turn
 	var clocks []schedule.Step
@@ -40,7 +40,7 @@ func Turns(s *schedule.Schedule) []Turn {
 	return turns
 }
 
-// Preemptions are the turns, by number, after which a thread is preempted.
+// Preemptions returns the numbers of the turns after which a thread is preempted.
 func Preemptions(turns []Turn) (at []int) {
 	for i := range turns {
 		if turns[i].Preempted {
@@ -50,16 +50,16 @@ func Preemptions(turns []Turn) (at []int) {
 	return at
 }
 
-// Without is the schedule, to be followed leniently, in which the threads are not
-// preempted after some turns: the thread goes on there with its next turn, up to a
-// switch that is kept. The next thread after a switch is the one that was next; when
-// it has no turn left, the thread of the earliest turn that is left.
+// Without returns the schedule, to be followed leniently, in which threads are not
+// preempted after some turns: there the thread continues with its next turn, up to a switch
+// that is kept. After a switch, the same thread comes next as before. If it has no turn
+// left, the thread of the earliest remaining turn does.
 func Without(turns []Turn, preemptions []int) *schedule.Schedule {
 	left := make([]bool, len(turns)) // preemptions that are left out
 	for _, i := range preemptions {
 		left[i] = true
 	}
-	mine := map[event.ThreadID][]int{} // turns that are to come, by thread
+	mine := map[event.ThreadID][]int{} // remaining turns, by thread
 	for i := range turns {
 		mine[turns[i].Thread] = append(mine[turns[i].Thread], i)
 	}
@@ -87,7 +87,7 @@ func Without(turns []Turn, preemptions []int) *schedule.Schedule {
 	}
 }
 
-// request is the steps of the turn without what a run is compared with.
+// request returns the steps of the turn without the values with which a run is compared.
 func (t *Turn) request() []schedule.Step {
 	steps := make([]schedule.Step, len(t.Steps))
 	for i, s := range t.Steps {
