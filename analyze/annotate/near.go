@@ -299,6 +299,9 @@ func (v *view) origin(r *row) (notes []string) {
 			if note := v.originText(&f, r.key.file); note != "" && !said[f.Origin] {
 				said[f.Origin] = true
 				notes = append(notes, note)
+				if f.HasLater {
+					notes = append(notes, fmt.Sprintf("T%d writes it later, at %s", f.Later.Thread, v.placeIn(f.Later, r.key.file)))
+				}
 			}
 		}
 	}
@@ -313,25 +316,30 @@ func lineText(file string, line int, here string) string {
 	return fmt.Sprintf("%s:%d", path.Base(file), line)
 }
 
-func (v *view) originText(f *slice.Found, here string) string {
-	call := func(i wet.Instance) string {
-		i, ok := v.caller(i, map[wet.Instance]bool{})
-		if !ok {
-			return "a library"
-		}
-		f, _ := v.own(i)
-		return lineText(f.File, f.Line, here)
+// placeIn names the line of the program in which an instance is, or from which the library
+// was called that it is in, for a line of a file.
+func (v *view) placeIn(i wet.Instance, here string) string {
+	i, ok := v.caller(i, map[wet.Instance]bool{})
+	if !ok {
+		return "a library"
 	}
+	f, _ := v.own(i)
+	return lineText(f.File, f.Line, here)
+}
+
+func (v *view) originText(f *slice.Found, here string) string {
+	call := func(i wet.Instance) string { return v.placeIn(i, here) }
 	switch f.Origin {
 	case slice.Initial:
 		name := v.img.ObjectPath(f.Addr)
 		if name == "" || !v.img.UserObject(f.Addr) {
 			return ""
 		}
+		text := "initial value of " + name
 		if file, line, ok := v.img.Declared(f.Addr); ok {
-			return fmt.Sprintf("initial value of %s, declared at %s", name, lineText(file, line, here))
+			text += ", declared at " + lineText(file, line, here)
 		}
-		return "initial value of " + name
+		return text
 	case slice.NeverWritten:
 		if f.HasAlloc {
 			return "never written since the block was allocated at " + call(f.Alloc)

@@ -27,6 +27,10 @@ type Origins struct {
 	g      Graph
 	img    *image.Space
 	blocks []block // by address, then by order of birth
+
+	// See later.go.
+	stores   []place // of the program's own code; nil: not found yet
+	searches int
 }
 
 // block is a life of a heap block.
@@ -44,6 +48,10 @@ type Found struct {
 	// Alloc and Free are the calls that allocated and freed the block, if there are any.
 	Alloc, Free       wet.Instance
 	HasAlloc, HasFree bool
+	// Later is a write of another thread to what a load found as the program began with
+	// it, if there is one after the load.
+	Later    wet.Instance
+	HasLater bool
 }
 
 // Functions of the heap, by what they do with their argument and result.
@@ -210,6 +218,9 @@ func (o *Origins) Of(load wet.Instance) (f Found, err error) {
 	case written:
 	case o.img.Bytes(addr, 1) != nil || o.inImage(addr):
 		f.Origin = Initial
+		if f.Later, f.HasLater, err = o.later(load.Thread, addr, read); err != nil {
+			return f, err
+		}
 	default:
 		f.Origin = NeverWritten
 		if now != nil {

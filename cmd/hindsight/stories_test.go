@@ -66,7 +66,7 @@ func listed(text string, most int) string {
 // at its top has the defect among the first lines.
 func TestStories(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(storiesDir, "*.c*"))
-	if err != nil || len(files) != 8 {
+	if err != nil || len(files) != 9 {
 		t.Fatalf("stories %v: %v", files, err)
 	}
 	for _, file := range files {
