@@ -12,9 +12,9 @@ type slice struct {
 	by      By
 	hits    []hit
 	visits  []visit
-	at      int            // visits whose dependences were followed
-	seen    map[int32]bool // nodes visited; nil at the end of the walk
-	missing string         // why it is incomplete
+	at      int    // visits whose dependences were followed
+	seen    idSet  // nodes visited; empty at the end of the walk
+	missing string // why it is incomplete
 }
 
 // hit is a racy read.
@@ -60,7 +60,8 @@ func (e *explainer) slice(x *exec, by By) (*slice, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &slice{by: by, visits: []visit{{node: start, from: -1}}, seen: map[int32]bool{start: true}}
+	s := &slice{by: by, visits: []visit{{node: start, from: -1}}}
+	s.seen.add(start)
 	if len(e.slices) >= maxSlices {
 		clear(e.slices)
 	}
@@ -90,8 +91,7 @@ func (e *explainer) grow(s *slice) (bool, error) {
 		}
 		for _, edges := range [2][]edge{data, control} {
 			for _, to := range edges {
-				if !s.seen[to.to] {
-					s.seen[to.to] = true
+				if s.seen.add(to.to) {
 					s.visits = append(s.visits, visit{to.to, s.at, to.kind, to.doubt || s.visits[s.at].doubt})
 				}
 			}
@@ -99,7 +99,7 @@ func (e *explainer) grow(s *slice) (bool, error) {
 		s.at++
 	}
 	if s.at == len(s.visits) {
-		s.seen = nil
+		s.seen = idSet{}
 	}
 	return len(s.hits) > before, nil
 }
