@@ -1,6 +1,9 @@
 package rangecode
 
-import "math"
+import (
+	"math"
+	"sync"
+)
 
 // This file codes decisions whose probabilities are mixed from several contexts, as in
 // context-mixing compressors (Mahoney, "Adaptive Weighing of Context Models for Lossless
@@ -117,7 +120,14 @@ type Mixer struct {
 
 // NewMixer returns a mixer for one direction.
 func NewMixer(decoding bool) *Mixer {
-	m := &Mixer{interval: interval{decoding: decoding}}
+	m := *unused() // a trace has a mixer for each thread and epoch: the tables are computed once
+	m.interval = interval{decoding: decoding}
+	return &m
+}
+
+// unused returns a mixer that was not used yet. It is only copied.
+var unused = sync.OnceValue(func() *Mixer {
+	m := new(Mixer)
 	for i := range m.stretch {
 		p := (float64(i) + 0.5) / 4096
 		m.stretch[i] = int16(math.Round(math.Log(p/(1-p)) * 256))
@@ -135,7 +145,7 @@ func NewMixer(decoding bool) *Mixer {
 		}
 	}
 	return m
-}
+})
 
 // Decide codes a decision in the given contexts, with the weights of set modulo Sets, and
 // returns it: y when encoding, and the coded decision when decoding.
