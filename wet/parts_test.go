@@ -123,7 +123,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// sequences of many kinds.
+// someSequence returns sequences of many kinds.
 func someSequence(rng *rand.Rand) []uint64 {
 	n := rng.IntN(3000)
 	out := make([]uint64, n)

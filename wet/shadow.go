@@ -60,7 +60,7 @@ func (m mark) from(n uint64) mark {
 	return m&^bits | (m+mark(n&7)<<firstShift)&bits
 }
 
-// part says which bytes of what a load reads come from a store, as a mask, and how much
+// part16 says which bytes of what a load reads come from a store, as a mask, and how much
 // farther they are in the store, counted from -7. It is 0 if all bytes come from the
 // store's beginning.
 //

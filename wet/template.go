@@ -21,7 +21,7 @@ type code struct {
 	end   event.End // EndAtomic: the values also have the address of the last instruction's access
 }
 
-// decode reads the instructions of raw.
+// decodeCode reads the instructions of raw.
 func decodeCode(raw []byte) (insts []rv.Inst, ok bool) {
 	for len(raw) >= 2 {
 		word := uint32(raw[0]) | uint32(raw[1])<<8

@@ -104,7 +104,7 @@ func (v *view) nameOf(r *row, file string) string {
 	return r.key.text
 }
 
-// threadsCrossed names the threads that a row's dependences can come from.
+// crossText names the threads that a row's dependences can come from.
 func crossText(r *row) string { return " in " + threadList(r.threads) }
 
 // about describes a slice for people.

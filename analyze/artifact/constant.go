@@ -57,7 +57,8 @@ func (g *graph) constant(p point, r uint8, left int) (v uint64, ok bool, err err
 	switch i.Op {
 	case rv.OpADDI, rv.OpADDIW:
 		v, ok, err = g.constant(q, i.Rs1, left-1)
-		if v += uint64(int64(i.Imm)); i.Op == rv.OpADDIW {
+		v += uint64(int64(i.Imm))
+		if i.Op == rv.OpADDIW {
 			v = uint64(int64(int32(v)))
 		}
 		return v, ok, err

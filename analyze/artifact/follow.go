@@ -105,7 +105,8 @@ func (v *value) step(i rv.Inst) used {
 		return unused
 	}
 	defs := i.Defs().Regs
-	if v.regs &^= defs; bears {
+	v.regs &^= defs
+	if bears {
 		v.regs |= defs
 	}
 	if defs>>regFP&1 != 0 {

@@ -160,7 +160,8 @@ func (e *explainer) newOrderer(src replay.Source, found []readFrom) (*orderer, e
 		if err != nil {
 			return nil, err
 		}
-		if unused[pair]++; !ok {
+		unused[pair]++
+		if !ok {
 			continue
 		}
 		unused[pair] = 0
@@ -244,7 +245,7 @@ func (o *orderer) probe(i, most int) error {
 	return nil
 }
 
-// step is what a pass does at a position in a thread's execution.
+// orderStep is what a pass does at a position in a thread's execution.
 type orderStep struct {
 	position
 	kind stepOf
@@ -340,7 +341,7 @@ func (p *pass) prepare(causes []int) {
 	}
 }
 
-// handles of the edges, apart from those of the run.
+// linkHandle marks handles of the added edges, which distinguishes them from those of the run.
 const linkHandle = 1 << 63
 
 // advance executes the steps of a thread before its event with that index. A step that

@@ -12,7 +12,7 @@ import (
 // The definitions, as the papers have them, on a run in one order: relations
 // as matrices, closed by brute force.
 
-// section of a lock: from its acquire to its release, -1 if there is none.
+// bruteSection is a section of a lock: from its acquire to its release, -1 if there is none.
 type bruteSection struct {
 	lock             uint64
 	thread           int

@@ -33,7 +33,7 @@ type executed struct {
 	mask, atomic uint8
 }
 
-// executed returns the current execution.
+// executedNow returns the current execution.
 func executedNow(full *hb.Order, a *Access, mask, atomic uint8) executed {
 	x := executed{Access: *a, strand: full.Strand(a.Thread), mask: mask, atomic: atomic}
 	x.epoch = full.Epoch(x.strand)
@@ -55,7 +55,8 @@ func (m memory) keep(g uint64, x executed, most int) {
 	same, first := 0, -1
 	for i := range m[g] {
 		if o := &m[g][i]; o.strand == x.strand && o.Place == x.Place && o.mask == x.mask {
-			if same++; first < 0 {
+			same++
+			if first < 0 {
 				first = i
 			}
 		}

@@ -202,7 +202,8 @@ func (w *wcp) forgetTouched(l *wcpLock, obj, now uint64) {
 				block[i], cell.dropped = nil, true
 			}
 		}
-		if l.size += left; left == 0 {
+		l.size += left
+		if left == 0 {
 			delete(l.blocks, number)
 		}
 	}

@@ -133,7 +133,8 @@ func (e *engine) feedExtent(x *fold.Extent) error {
 		return err
 	}
 	a := &e.accesses[x.Site]
-	if e.stats.Runs++; a.Mute || x.Count == 0 {
+	e.stats.Runs++
+	if a.Mute || x.Count == 0 {
 		return nil
 	}
 	if !a.User && x.Count == 1 && x.Len <= fewBytes {
@@ -184,7 +185,8 @@ const heldBytes = 1 << pass.PageBits
 func (e *engine) release() error {
 	for i := range e.held {
 		it := e.held[i]
-		if e.held[i].Count = 0; it.Count == 0 {
+		e.held[i].Count = 0
+		if it.Count == 0 {
 			continue
 		}
 		if err := e.addRun(&it); err != nil {
@@ -263,7 +265,8 @@ func (e *engine) feedTally(t fold.Tally) error {
 		return err
 	}
 	a := &e.accesses[t.Site]
-	if e.stats.Runs++; a.Mute || t.Count == 0 || t.Times == 0 {
+	e.stats.Runs++
+	if a.Mute || t.Count == 0 || t.Times == 0 {
 		return nil
 	}
 	if e.work += t.Count; e.work > maxWork || t.Count > maxWork {

@@ -11,20 +11,19 @@ import (
 	"hindsight/tracefmt/event"
 )
 
-// Footprints keeps the extents of segments, in few bytes each, so that several walks
-// over a run compute them once. Segments with the same extents share a list, because
-// critical sections of a mutex mostly touch the same memory. The zero value keeps
-// nothing yet.
+// Footprints keeps the extents of segments, in few bytes each, so that several walks over
+// a run compute them once. Segments with the same extents share a list, because critical
+// sections of a mutex mostly touch the same memory. The zero value is empty.
 //
-// A list is its extents, one after another. An extent is its site and form, the
-// difference of its base from that of the previous extent, and what the form says.
+// A list consists of its extents. An extent consists of its site and form, the difference
+// of its base from that of the previous extent, and what the form says.
 type Footprints struct {
 	threads []footprintLog
 	bytes   []byte   // of all lists
 	ends    []uint32 // where each list ends in bytes
 	table   []uint32 // of lists, by hash; 0: free
 	seed    maphash.Seed
-	bits    [][]uint64         // of the extents that have some
+	bits    [][]uint64         // of the extents that have bits
 	numbers map[*uint64]uint32 // of bits, by the first word
 	size    int                // of everything
 }
@@ -32,26 +31,26 @@ type Footprints struct {
 // Footprint is the number of a list. Segments without extents have number 0.
 type Footprint uint32
 
-// footprintLog is the lists of the segments of a thread.
+// footprintLog has the lists of the segments of a thread.
 type footprintLog struct {
 	lists    []Footprint
 	begun    bool
-	complete bool // all segments are in it
+	complete bool // it has all segments
 }
 
-// maxFootprints bounds what is kept, in bytes.
+// maxFootprints limits what is kept, in bytes.
 const maxFootprints = 64 << 20
 
 // The forms of an extent.
 const (
 	oneBlock  = iota // length
 	blocks           // length, stride, count
-	bitBlocks        // the same, number of its bits
+	bitBlocks        // the same, and the number of its bits
 	forms
 )
 
-// Keeping is a trace as a source. The first walk over the segments of a thread, if it
-// asks for the extents of each, puts these into k.
+// Keeping returns a trace as a source. The first walk over the segments of a thread, if
+// it asks for the extents of each, stores these in k.
 func Keeping(t *cdr.Trace, k *Footprints) Source {
 	*k = Footprints{threads: make([]footprintLog, len(t.Threads())), ends: make([]uint32, 1), table: make([]uint32, 1<<8),
 		seed: maphash.MakeSeed(), numbers: map[*uint64]uint32{}}
@@ -87,7 +86,7 @@ func (k keeping) NextSegment(th event.ThreadID, sites []bool) func() (Segment, e
 	}
 }
 
-// keptSegment is the present segment of the first walk over a thread.
+// keptSegment is the current segment of the first walk over a thread.
 type keptSegment struct {
 	segment
 	kept    *Footprints
@@ -95,8 +94,8 @@ type keptSegment struct {
 	present []byte // its extents so far
 	last    uint64 // base of the last extent
 	begun   bool
-	asked   bool // its extents were asked for, and handed out to the last
-	failed  bool // nothing is kept of the thread
+	asked   bool // its extents were all yielded
+	failed  bool // nothing is stored for the thread
 }
 
 // EachExtent implements [Compressed].
@@ -136,7 +135,7 @@ func (s *keptSegment) put(x *fold.Extent) {
 	s.last = x.Base
 }
 
-// bitsOf is the number of the bits of an extent, which are not empty.
+// bitsOf returns the number of the bits of an extent, which are not empty.
 func (k *Footprints) bitsOf(bits []uint64) uint64 {
 	n, ok := k.numbers[&bits[0]]
 	if !ok || len(k.bits[n]) != len(bits) {
@@ -146,7 +145,7 @@ func (k *Footprints) bitsOf(bits []uint64) uint64 {
 	return uint64(n)
 }
 
-// finish ends the present segment.
+// finish ends the current segment.
 func (s *keptSegment) finish() {
 	if !s.begun || s.failed {
 		return
@@ -158,7 +157,7 @@ func (s *keptSegment) finish() {
 	}
 }
 
-// drop keeps nothing of the thread. Its lists remain.
+// drop removes what is stored for the thread. Its lists remain.
 func (s *keptSegment) drop() {
 	s.kept.size -= 4 * len(s.log.lists)
 	s.log.lists, s.failed = nil, true
@@ -186,7 +185,8 @@ func (k *Footprints) list(b []byte) Footprint {
 	return Footprint(n)
 }
 
-// slot is the place in the table of the list with those bytes, or the free one for it.
+// slot returns the position in the table of the list with those bytes, or the free one
+// for it.
 func (k *Footprints) slot(b []byte) uint64 {
 	mask := uint64(len(k.table) - 1)
 	i := maphash.Bytes(k.seed, b) & mask
@@ -195,7 +195,7 @@ func (k *Footprints) slot(b []byte) uint64 {
 	return i
 }
 
-// of is the bytes of a list.
+// of returns the bytes of a list.
 func (k *Footprints) of(n Footprint) []byte {
 	if n == 0 {
 		return nil
@@ -203,7 +203,7 @@ func (k *Footprints) of(n Footprint) []byte {
 	return k.bytes[k.ends[n-1]:k.ends[n]]
 }
 
-// Lists is how many lists there are; their numbers are below it.
+// Lists returns the number of lists. Their numbers are below it.
 func (k *Footprints) Lists() int {
 	if k == nil {
 		return 0
@@ -211,8 +211,8 @@ func (k *Footprints) Lists() int {
 	return len(k.ends)
 }
 
-// Segments returns the lists of the segments of a thread, in order, or nil if they
-// were not kept.
+// Segments returns the lists of the segments of a thread, in order, or nil if they were
+// not kept.
 func (k *Footprints) Segments(th event.ThreadID) []Footprint {
 	if k == nil || int(th) >= len(k.threads) || !k.threads[th].complete {
 		return nil
@@ -220,7 +220,7 @@ func (k *Footprints) Segments(th event.ThreadID) []Footprint {
 	return k.threads[th].lists
 }
 
-// Each calls visit for the extents of a list, until it reports false. An extent is
+// Each calls visit for the extents of a list until visit returns false. An extent is
 // valid until visit returns.
 func (k *Footprints) Each(n Footprint, visit func(*fold.Extent) bool) {
 	b := k.of(n)

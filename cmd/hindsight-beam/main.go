@@ -1,9 +1,9 @@
-// Command hindsight-beam explores the programs of a list on a distributed engine: it is an
-// Apache Beam pipeline that does what `hindsight explore --suite` does, and leaves the same
-// directory. It runs on any runner of Beam: prism (in this process, the default), or Flink,
-// Spark, Dataflow and others by their job service.
+// Command hindsight-beam explores the programs of a list on a distributed engine. It is
+// an Apache Beam pipeline that does what `hindsight explore --suite` does, and writes the
+// same directory. It runs on any runner of Beam: prism (in this process, the default), or
+// Flink, Spark, Dataflow and others by their job service.
 //
-// A module of its own keeps Beam out of the dependencies of hindsight.
+// It is a separate module, so that hindsight does not depend on Beam.
 package main
 
 import (
@@ -29,7 +29,7 @@ import (
 	"hindsight/tracefmt/numtext"
 )
 
-// options are the flags besides those of Beam.
+// options are the flags other than those of Beam.
 type options struct {
 	list, out, format, sched, memory string
 	set                              suite.Settings
@@ -126,12 +126,12 @@ func (o *options) run(ctx context.Context, w io.Writer) (int, error) {
 	if err := rep.Write(&text, o.format, report.TextOptions{}); err != nil {
 		return 0, err
 	}
-	// It names the traces where they are, also if it was made from copies.
+	// It names the traces where they are, even if it was computed from copies.
 	_, err = w.Write(bytes.ReplaceAll(text.Bytes(), []byte(dir), []byte(name)))
 	return rep.Status(), err
 }
 
-// local returns a local directory with the content of the output.
+// local returns a local directory with the content of the output directory.
 func local(ctx context.Context, out string) (dir string, remove func(), err error) {
 	if !strings.Contains(out, "://") {
 		return out, func() {}, nil

@@ -20,13 +20,13 @@ import (
 	"hindsight/tracefmt/buildinfo"
 )
 
-// job is what the pipeline works on. It goes to each worker.
+// job is the input of the pipeline. It is sent to each worker.
 type job struct {
 	ListName string
 	List     string // the text of the list
 	Settings suite.Settings
-	Chunk    int    // runs of a work item
-	Out      string // directory, of a file system that Beam knows
+	Chunk    int    // runs in a work item
+	Out      string // directory, in a file system that Beam knows
 }
 
 // programs parses the list.
@@ -38,8 +38,8 @@ type item struct {
 	Shard, Shards int
 }
 
-// partName is the file with the result of an item. A retry, or a second pipeline, finds it
-// there. The name tells what the runs depend on.
+// partName is the name of the file with the result of an item. A retry, or a second
+// pipeline, finds it there. The name depends on everything that the runs depend on.
 func (j *job) partName(p *suite.Program, it *item) (string, error) {
 	h := sha256.New()
 	err := json.NewEncoder(h).Encode([]any{buildinfo.Version(), j.Settings, p.String()})
@@ -47,7 +47,7 @@ func (j *job) partName(p *suite.Program, it *item) (string, error) {
 		return "", err
 	}
 	for _, name := range []string{p.Words[0], p.Stdin} {
-		// What cannot be read is a problem that the part reports.
+		// If the program cannot be read, the part reports that as a problem.
 		if content, err := os.ReadFile(name); err == nil {
 			fmt.Fprintf(h, "%s %d\n%s", name, len(content), content)
 		}
@@ -55,21 +55,21 @@ func (j *job) partName(p *suite.Program, it *item) (string, error) {
 	return fmt.Sprintf("%s/parts/%s.%d-of-%d.%x.json", j.Out, p.Key, it.Shard, it.Shards, h.Sum(nil)[:8]), nil
 }
 
-// store writes a file so that it is complete or absent, where the file system can rename;
-// others, such as object stores, show a file when it is closed.
+// store writes a file so that it is complete or absent, if the file system can rename.
+// Others, such as object stores, show a file when it is closed.
 func store(ctx context.Context, fs filesystem.Interface, name string, data []byte) error {
 	renamer, ok := fs.(filesystem.Renamer)
 	if !ok {
 		return filesystem.Write(ctx, fs, name, data)
 	}
-	beside := fmt.Sprintf("%s.%016x", name, rand.Uint64()) // a retry may be under way elsewhere
+	beside := fmt.Sprintf("%s.%016x", name, rand.Uint64()) // a retry may be running elsewhere
 	if err := filesystem.Write(ctx, fs, beside, data); err != nil {
 		return err
 	}
 	return renamer.Rename(ctx, beside, name)
 }
 
-// part is what is known of some of a program's runs: the content of a state file, and
+// part is what is known about some of a program's runs: the content of a state file, and
 // problems. Its traces are in the output directory.
 type part struct {
 	State    string          `json:"state,omitempty"`
@@ -86,9 +86,9 @@ func init() {
 	register.Iter1[[]byte]()
 }
 
-// build makes the pipeline: programs × seeds, reshuffled, are run; what is known of each
-// program is combined; the directory gets the same files as that of hindsight explore
-// --suite.
+// build builds the pipeline. It runs all programs × seeds, reshuffled, combines what is
+// known about each program, and writes the files that hindsight explore --suite would
+// write to the directory.
 func build(s beam.Scope, j *job) {
 	items := beam.ParDo(s.Scope("Split"), &splitFn{*j}, beam.Impulse(s))
 	parts := beam.ParDo(s.Scope("Run"), &runFn{Job: *j}, beam.Reshuffle(s, items))
@@ -118,8 +118,8 @@ func (f *splitFn) ProcessElement(_ []byte, emit func(string, []byte)) error {
 	return nil
 }
 
-// runFn makes the runs of an item. Its result depends on nothing but the item, so it may
-// be made several times.
+// runFn executes the runs of an item. Its result depends only on the item, so it may be
+// repeated.
 type runFn struct {
 	Job  job
 	list *suite.List
@@ -162,7 +162,7 @@ func (f *runFn) ProcessElement(ctx context.Context, _ string, text []byte, emit 
 	return nil
 }
 
-// explore makes the runs of an item and stores the traces that they need.
+// explore executes the runs of an item and stores the traces that they need.
 func (j *job) explore(ctx context.Context, fs filesystem.Interface, p *suite.Program, it *item) (*part, error) {
 	dir, err := os.MkdirTemp("", "hindsight-beam")
 	if err != nil {
@@ -171,7 +171,7 @@ func (j *job) explore(ctx context.Context, fs filesystem.Interface, p *suite.Pro
 	defer os.RemoveAll(dir)
 	result := &part{}
 	o, err := j.Settings.Explored(p, dir)
-	if err != nil { // of the program: others are not affected
+	if err != nil { // a problem of this program, which does not affect others
 		result.Problems = append(result.Problems, suite.Problem{Program: p.Key, Text: err.Error()})
 		return result, nil
 	}
@@ -208,10 +208,10 @@ func (j *job) explore(ctx context.Context, fs filesystem.Interface, p *suite.Pro
 	return result, nil
 }
 
-// path is a file of a program in the output directory.
+// path returns the name of a file of a program in the output directory.
 func (j *job) path(key, name string) string { return strings.Join([]string{j.Out, key, name}, "/") }
 
-// mergeFn joins what is known of a program.
+// mergeFn combines what is known about a program.
 type mergeFn struct{}
 
 func (*mergeFn) MergeAccumulators(a, b []byte) []byte {
@@ -249,7 +249,7 @@ func (f *keepFn) ProcessElement(ctx context.Context, key string, text []byte, em
 	if p.State == "" {
 		return nil
 	}
-	// In order of seeds, also if there was one part.
+	// In order of seeds, even if there was one part.
 	state, err := session.MergeStates([]byte(p.State))
 	if err != nil {
 		return fmt.Errorf("%s: %w", key, err)

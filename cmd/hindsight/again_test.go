@@ -50,7 +50,7 @@ func reportAgain(t *testing.T, file string, again *againFlags) (*report.Report, 
 	return rep, said.String()
 }
 
-// count returns the number of artifacts, and of races that may be artifacts.
+// artifactCounts returns the number of artifacts, and of races that may be artifacts.
 func artifactCounts(rep *report.Report) (artifacts, unknown int) {
 	for i := range rep.Races {
 		if rep.Races[i].Artifact != nil {

@@ -19,7 +19,7 @@ import (
 	"hindsight/mpsim/session"
 )
 
-// recordedBank returns the trace of a run of an example.
+// recordedExample returns the trace of a run of an example.
 func recordedExample(t *testing.T, name string, seed int) string {
 	t.Helper()
 	elf, err := examples.ELF(name)

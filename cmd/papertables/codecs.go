@@ -111,8 +111,8 @@ func (c *comparison) predictorsOf(ctx context.Context, kind string, rivals []riv
 	return nil
 }
 
-// leads says which of the profiles, which come last, compress better than
-// zstd and xz, which come before them.
+// leads says which of our profiles, which are last, compress better than zstd and xz,
+// which precede them.
 func leads(ratios []float64) string {
 	n := len(ratios)
 	best := 0.0
@@ -133,7 +133,7 @@ func leads(ratios []float64) string {
 	return "NEITHER"
 }
 
-// rawFile makes a raw trace of a kernel.
+// rawFile writes a raw trace of a kernel.
 func (c *comparison) rawFile(ctx context.Context, kernel, kind, file string) (size int64, err error) {
 	c.progress(fmt.Sprintf("sigmetrics2004: %s of %s", kind, kernel))
 	r, err := c.recording(kernel, c.threads[0])

@@ -4,5 +4,5 @@ package main
 
 import "time"
 
-// cpuTime is not known here; times are wall times.
+// cpuTime is unknown on this system, so times are wall times.
 func cpuTime() (time.Duration, bool) { return 0, false }

@@ -63,7 +63,7 @@ func (c *comparison) figureRow(ctx context.Context, t *table, kernel string, thr
 	return nil
 }
 
-// addressGrammars makes the grammars of a kernel's addresses.
+// addressGrammars builds the grammars of a kernel's addresses.
 func (c *comparison) addressGrammars(ctx context.Context, kernel string, threads int) (a *addressGrammars, s cdr.Sizes, err error) {
 	r, err := c.recording(kernel, threads)
 	if err != nil {
@@ -129,7 +129,7 @@ type addressGrammars struct {
 	alone, runs          int // symbols
 	aloneTime, runsTime  time.Duration
 	accesses             uint64
-	addrs                []uint64 // of the load or store at hand
+	addrs                []uint64 // of the current load or store
 	terms                map[uint64]wpp.Terminal
 	runTerms             map[addressRun]wpp.Terminal
 	builder, runsBuilder wpp.Builder
@@ -139,7 +139,7 @@ type addressGrammars struct {
 // row.
 type addressRun struct{ diff, count uint64 }
 
-// thread adds the grammars of a thread, a load or store at a time.
+// thread adds the grammars of a thread, one load or store at a time.
 func (a *addressGrammars) thread(t *cdr.Trace, th event.ThreadID) error {
 	size := new(byteCount)
 	z, _, err := codecs.EncodeZstd(size, &codecs.Options{})
@@ -191,7 +191,7 @@ func (a *addressGrammars) site(t *cdr.Trace, th event.ThreadID, site format.Site
 func (a *addressGrammars) whole() (form []byte) {
 	a.terms = map[uint64]wpp.Terminal{}
 	a.builder.Reset()
-	entry := uint64(0) // the dictionary's last
+	entry := uint64(0) // the last entry in the dictionary
 	for _, addr := range a.addrs {
 		term, ok := a.terms[addr]
 		if !ok {

@@ -34,7 +34,7 @@ type rivalSizes struct{ control, data float64 }
 
 func (s rivalSizes) total() float64 { return s.control + s.data }
 
-// What of the accesses is recorded, and in which row of a table.
+// Which accesses are recorded, and in which row of a table.
 const (
 	keepShared = iota
 	keepAll
@@ -147,8 +147,8 @@ func paperBytes(v float64) string {
 	return numtext.Grouped(uint64(math.Round(v)))
 }
 
-// parallelRun records a kernel in every way and returns the same raw traces to
-// the general compressors.
+// parallelRun records a kernel in every way and compresses the same raw traces with the
+// general compressors.
 func (c *comparison) parallelRun(ctx context.Context, kernel string, threads int, rivals []rival) (*parallelRun, error) {
 	what := fmt.Sprintf("ppopp2003: %s, %d threads", kernel, threads)
 	c.progress(what)
@@ -175,9 +175,9 @@ func (c *comparison) parallelRun(ctx context.Context, kernel string, threads int
 	return out, err
 }
 
-// recordings makes the traces of a run and its raw ones, in files that the next
-// run overwrites, and fills in the sizes of the traces. The program runs twice:
-// first to learn which memory is shared.
+// recordings records the traces of a run and its raw traces, in files that the next run
+// overwrites, and sets the sizes of the traces. The program runs twice: first to find out
+// which memory is shared.
 func (c *comparison) recordings(ctx context.Context, out *parallelRun) ([2]*rawData, error) {
 	var raw [2]*rawData
 	r, err := c.recording(out.kernel, out.threads)
@@ -247,7 +247,7 @@ func (c *comparison) traceSizes(file string, raw *rawData, control bool) (s cdr.
 	return s, err
 }
 
-// packedSize returns what a rival makes of files, one after the other.
+// packedSize returns the size to which a rival compresses files, one after the other.
 func (c *comparison) packedSize(ctx context.Context, r *rival, files []string) (float64, error) {
 	var readers []io.Reader
 	for _, name := range files {
@@ -299,7 +299,7 @@ func (c *comparison) rawControl(t *cdr.Trace, want uint64) (err error) {
 // rawData is an event.Observer that writes the uncompressed accesses of each
 // thread into a separate file: 4 bytes per access, the low half of its address.
 type rawData struct {
-	dir     string // made when it is needed
+	dir     string // created when it is needed
 	keep    func(granule uint64) bool
 	sites   [][]event.Site // by block
 	threads map[event.ThreadID]*rawDataFile
@@ -312,7 +312,7 @@ type rawDataFile struct {
 	w *bufio.Writer
 }
 
-// Define is event.Observer.
+// Define implements event.Observer.
 func (d *rawData) Define(blocks []event.Block) error {
 	for _, b := range blocks {
 		for int(b.ID) >= len(d.sites) {
@@ -323,7 +323,7 @@ func (d *rawData) Define(blocks []event.Block) error {
 	return nil
 }
 
-// Batch is event.Observer.
+// Batch implements event.Observer.
 func (d *rawData) Batch(b *event.Batch) error {
 	out, err := d.thread(b.Thread)
 	if err != nil {
@@ -347,8 +347,8 @@ func (d *rawData) Batch(b *event.Batch) error {
 	return nil
 }
 
-// kept reports whether an access is recorded: as in package cdr, when one of the
-// granules is that it touches.
+// kept reports whether an access is recorded. As in package cdr, it is if one of the
+// granules that it touches is.
 func (d *rawData) kept(addr uint64, size uint8) bool {
 	return d.keep == nil || d.keep(addr>>3) || d.keep((addr+uint64(size)-1)>>3)
 }
@@ -373,7 +373,7 @@ func (d *rawData) thread(id event.ThreadID) (*rawDataFile, error) {
 	return t, nil
 }
 
-// Finish is event.Observer.
+// Finish implements event.Observer.
 func (d *rawData) Finish(event.Outcome) error {
 	slices.Sort(d.files)
 	var err error

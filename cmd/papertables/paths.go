@@ -21,15 +21,15 @@ import (
 	"hindsight/wpp/cfg"
 )
 
-// paperWorkloads are programs of one thread with branches on data, beside
-// the kernels in the tables of "Arithmetic Program Paths".
+// paperWorkloads are single-threaded programs with branches on data, in addition to the
+// kernels, in the tables of "Arithmetic Program Paths".
 var paperWorkloads = []string{"compiler", "interpreter", "sort"}
 
-// flowRun is the control flow of a run, for codecs to be compared on.
+// flowRun is the control flow of a run, on which codecs are compared.
 type flowRun struct {
 	name      string
 	shell     shell.Shell
-	threads   [][]uint64 // the basic blocks that each ran
+	threads   [][]uint64 // the basic blocks that each thread ran
 	paths     [][]wpp.Terminal
 	blocks    int
 	branches  int
@@ -98,7 +98,7 @@ type flowCost struct {
 	there, back time.Duration
 }
 
-// app compresses the run as arithmetic program paths, and back if play is set.
+// app compresses the run as arithmetic program paths, and decompresses it if play is set.
 func (r *flowRun) app(o app.Options, play bool) (cost flowCost, err error) {
 	for _, pcs := range r.threads {
 		var out bytes.Buffer
@@ -130,7 +130,7 @@ func (r *flowRun) app(o app.Options, play bool) (cost flowCost, err error) {
 	return cost, nil
 }
 
-// playBack decodes a stream and holds it against the blocks that ran.
+// playBack decodes a stream and compares it with the blocks that ran.
 func playBack(in io.Reader, s app.Shell, want []uint64) error {
 	d, err := app.NewDecoder(in, s)
 	if err != nil {
@@ -176,8 +176,8 @@ func (r *flowRun) wpp() (cost flowCost, err error) {
 // ratio returns the compression of the bit trace.
 func (r *flowRun) ratio(bytes int) float64 { return r.bitBytes() / float64(bytes) }
 
-// contexts measures the paper's predictor with every pair of even history
-// lengths up to 14 together, and returns the best.
+// contexts measures the paper's predictor with every pair of even history lengths up to
+// 14 in total, and returns the best.
 func (c *comparison) contexts(ctx context.Context, r *flowRun, sweep *table) (l, g int, best float64, err error) {
 	for local := 0; local <= 14; local += 2 {
 		row := []any{r.name, local}
@@ -277,8 +277,8 @@ func (c *comparison) arithmeticRows(ctx context.Context, r *flowRun, tables []*t
 	return [3]float64{r.ratio(seven.bytes) / wppRatio, faster, r.ratio(ours.bytes) / wppRatio}, nil
 }
 
-// each returns the nanoseconds that seconds are over so many megabytes with so many
-// things a byte; NaN for what is no number.
+// each returns nanoseconds per item, for a number of seconds, megabytes and items per
+// byte. It returns NaN if that is not a number.
 func each(seconds, megabytes string, things float64) float64 {
 	s, err := strconv.ParseFloat(seconds, 64)
 	mb, err2 := strconv.ParseFloat(megabytes, 64)
@@ -288,8 +288,8 @@ func each(seconds, megabytes string, things float64) float64 {
 	return s * 1e9 / (mb * mega * things)
 }
 
-// framing returns what streams of a run take before anything is in them: header,
-// checksums, index. Grammars have none of that.
+// framing is the size of a run's streams without content: header, checksums, index.
+// Grammars have none of that.
 func (r *flowRun) framing(o app.Options) (int, error) {
 	var out bytes.Buffer
 	e, err := app.NewEncoder(&out, r.shell, o)

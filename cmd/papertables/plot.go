@@ -21,8 +21,8 @@ import (
 	"hindsight/tracefmt/outfile"
 )
 
-// drawing says what of a table is drawn: a place across for each row, named by
-// the first columns, and a mark for each of the columns in it.
+// drawing says what of a table is drawn: each row has a position on the horizontal axis,
+// named by the first columns, and a mark for each of the columns in columns.
 type drawing struct {
 	names   int // columns that name a row
 	columns []string
@@ -50,7 +50,7 @@ var drawings = map[string]drawing{
 	"fse2005-3":      {names: 1, columns: []string{"APP l=g=7", "APP improved", "WPP"}, unit: "seconds"},
 }
 
-// plot draws a table into the folder of --plots.
+// plot draws a table to a file in the directory of --plots.
 func (c *comparison) plot(ctx context.Context, t *table) error {
 	d, ok := drawings[t.id]
 	if c.plots == "" || !ok {
@@ -83,8 +83,8 @@ func (c *comparison) plot(ctx context.Context, t *table) error {
 	})
 }
 
-// draw makes the drawing, and says how wide it is; nil when there is nothing
-// in the table that could be drawn.
+// draw returns the drawing and its width. The drawing is nil if the table has nothing to
+// draw.
 func (d *drawing) draw(t *table) (*plot.Plot, vg.Length, error) {
 	series := make([]plotter.XYs, len(d.columns))
 	var names []string
@@ -100,7 +100,7 @@ func (d *drawing) draw(t *table) (*plot.Plot, vg.Length, error) {
 			}
 			v, err := strconv.ParseFloat(strings.ReplaceAll(row[k], ",", ""), 64)
 			if err != nil || v <= 0 || math.IsNaN(v) {
-				continue // a cell without a number, or none that a logarithm has
+				continue // the cell has no number, or none with a logarithm
 			}
 			series[i] = append(series[i], plotter.XY{X: float64(len(names)), Y: v})
 			some = true

@@ -45,7 +45,7 @@ func publishedRows() []publishedRow {
 	}
 }
 
-// published returns the paper's row; its numbers are NaN when there is none, as
+// published returns the paper's row. Its numbers are NaN if there is none, for example
 // for other numbers of threads or other inputs.
 func published(program string, threads int, small bool) publishedRow {
 	if !small {

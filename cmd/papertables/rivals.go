@@ -14,15 +14,15 @@ import (
 	"hindsight/cmd/internal/codecs"
 )
 
-// rival is a compressor that takes part in a comparison: a program when it is
-// installed, else a codec of this program.
+// rival is a compressor in a comparison: a program if it is installed, or else a codec of
+// this program.
 type rival struct {
-	name string // as tables have it
+	name string // as in the tables
 	// Words of the programs that compress and decompress standard input.
 	compress, decompress []string
-	codec                string         // of pack; "" when only the program will do
+	codec                string         // of pack; "" if only the program will do
 	flags                codecs.Options // of the codec
-	program              bool           // the program is there
+	program              bool           // the program is installed
 }
 
 func gzipRival(level string) rival {
@@ -51,7 +51,7 @@ func packRival(name, codec string, flags codecs.Options) rival {
 	return rival{name: name, codec: codec, flags: flags}
 }
 
-// find looks for the programs. The note says what stands in for one.
+// find looks for the programs. The note says what replaces a missing one.
 func (r *rival) find() (note string) {
 	if len(r.compress) == 0 {
 		return ""
@@ -125,8 +125,8 @@ func filter(ctx context.Context, words []string, dst io.Writer, src io.Reader) (
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
 }
 
-// timed measures the processor time of work, where that is known, or else the
-// wall time.
+// timed measures the processor time of work if that is known, and otherwise the wall
+// time.
 func timed(work func() error) (time.Duration, error) {
 	wall := time.Now()
 	start, ok := cpuTime()
@@ -159,7 +159,7 @@ func copyContext(ctx context.Context, dst io.Writer, src io.Reader) error {
 	}
 }
 
-// byteCount counts what is written to it.
+// byteCount counts the bytes that are written to it.
 type byteCount int64
 
 func (c *byteCount) Write(p []byte) (int, error) {
@@ -173,7 +173,7 @@ type measured struct {
 	packMB, unpackMB float64 // 10⁶ bytes of the raw trace a second
 }
 
-// measure sends a file through a rival, there and back.
+// measure compresses and decompresses a file with a rival.
 func (r *rival) measure(ctx context.Context, file, scratch string) (m measured, err error) {
 	raw, err := os.Open(file)
 	if err != nil {

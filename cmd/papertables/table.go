@@ -12,9 +12,9 @@ import (
 	"hindsight/tracefmt/numtext"
 )
 
-// table is a table of a paper, measured again.
+// table is a table of a paper, with new measurements.
 type table struct {
-	id    string // what --table calls it
+	id    string // its name in --table
 	title string
 	notes []string
 	head  []string
@@ -68,10 +68,10 @@ func above(ours, paper float64) string {
 	return "below"
 }
 
-// percent returns a part of a whole; NaN for nothing of nothing.
+// percent returns a part as a percentage of a whole. 0 of 0 is NaN.
 func percent(part int64, whole uint64) float64 { return 100 * float64(part) / float64(whole) }
 
-// geoMean returns the geometric mean of what is a number.
+// geoMean returns the geometric mean of the values that are numbers.
 func geoMean(values []float64) float64 {
 	values = slices.DeleteFunc(slices.Clone(values), math.IsNaN)
 	var sum float64
@@ -126,7 +126,7 @@ func (t *table) write(w io.Writer, format string) error {
 	return tw.Flush()
 }
 
-// plainNumber takes the commas out of a number and leaves other text alone.
+// plainNumber removes the commas from a number, and leaves other text unchanged.
 func plainNumber(s string) string {
 	if strings.Trim(s, "0123456789,.") != "" {
 		return s

@@ -163,7 +163,7 @@ func (f *tableFlags) run(ctx context.Context, std cli.Streams, kernels []string)
 	if err != nil {
 		return err
 	}
-	// A table took long: it stays, whatever becomes of the next.
+	// A table takes long, so it is kept whatever happens to the next one.
 	c.measured = out.Publish
 	if err := c.write(ctx, out); err != nil {
 		return errors.Join(err, out.Discard())
@@ -180,7 +180,7 @@ type comparison struct {
 
 	workloads []string       // beside the kernels, in fse2005
 	drawn     map[string]int // tables, by their names
-	measured  func() error   // is called after each table that is written; may be nil
+	measured  func() error   // called after each table that is written; may be nil
 }
 
 // write measures and prints one paper after the other.
@@ -227,7 +227,7 @@ func (c *comparison) write(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// preface says where, when and how the tables were made.
+// preface says where, when and how the tables were measured.
 func (c *comparison) preface(ctx context.Context, w io.Writer) error {
 	words := []string{"papertables --table", c.table, "--threads", joinInts(c.threads)}
 	if strings.HasPrefix(c.table, "micro2004") {
@@ -266,7 +266,7 @@ func (c *comparison) versions(ctx context.Context) []string {
 	return names
 }
 
-// processorName returns what the system calls the processor.
+// processorName returns the system's name of the processor.
 func processorName() string {
 	data, err := os.ReadFile("/proc/cpuinfo")
 	if err == nil {
@@ -288,14 +288,14 @@ func joinInts(values []int) string {
 	return strings.Join(words, ",")
 }
 
-// progress shows on a terminal what is being measured; "" takes it away.
+// progress shows on a terminal what is being measured. "" removes the line.
 func (c *comparison) progress(what string) {
 	if cli.IsTerminal(c.std.Err) {
 		fmt.Fprintf(c.std.Err, "\r\x1b[K%s", what)
 	}
 }
 
-// recording prepares runs of a kernel. Several simulations of it are alike.
+// recording prepares runs of a kernel, which several simulations repeat.
 func (c *comparison) recording(kernel string, threads int) (*session.Run, error) {
 	p, ok := examples.Lookup(kernel)
 	if !ok {
@@ -322,8 +322,7 @@ func (c *comparison) recording(kernel string, threads int) (*session.Run, error)
 	}, nil
 }
 
-// simulate makes a run whose output nobody wants to see. A run that fails is
-// no measurement.
+// simulate runs a program and discards its output. A run that fails is not a measurement.
 func (c *comparison) simulate(ctx context.Context, r *session.Run, o event.Observer) error {
 	res, err := r.Simulate(ctx, session.Streams{Out: io.Discard, Err: io.Discard}, o)
 	switch {

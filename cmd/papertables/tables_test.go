@@ -9,8 +9,8 @@ import (
 	"hindsight/cmd/internal/cli"
 )
 
-// TestCompareWithoutPrograms: where no compressor is installed, the codecs of
-// this program take part, and a column that nothing can fill is left open.
+// TestCompareWithoutPrograms checks that if no compressor is installed, the codecs of
+// this program take part, and a column without a substitute is left empty.
 func TestCompareWithoutPrograms(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	var out, errs bytes.Buffer
@@ -37,7 +37,7 @@ func TestCompareWithoutPrograms(t *testing.T) {
 	}
 }
 
-// TestPublishedRows: the sizes that were copied from the paper agree with the
+// TestPublishedRows checks that the sizes that were copied from the paper agree with the
 // percentages that it prints.
 func TestPublishedRows(t *testing.T) {
 	rows := publishedRows()

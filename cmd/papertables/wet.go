@@ -29,8 +29,7 @@ import (
 	"hindsight/wpp/cfg"
 )
 
-// wetPrograms are what the tables of MICRO 2004 are measured on: by default all
-// of them.
+// wetPrograms are the programs of the MICRO 2004 tables, by default all of them.
 var wetPrograms = slices.Concat([]string{"compiler", "interpreter", "sort"}, wetStructures, paperKernels)
 
 // wetStructures are the parts of the example structures: what its data decides.
@@ -44,19 +43,19 @@ var wetStructureSizes = map[string][2]string{
 // wetSizes are the lengths of runs that --statements knows, in millions.
 var wetSizes = []string{"1", "10", "100"}
 
-// wetSlices is how many slices are taken of a program: those of the paper.
+// wetSlices is the number of slices of a program, as in the paper.
 const wetSlices = 25
 
-// wetMeasured is what one program gave.
+// wetMeasured has the measurements of one program.
 type wetMeasured struct {
 	name    string
 	counts  wet.Counts
 	sizes   wet.Sizes
 	file    int64
 	build   time.Duration
-	peak    int64 // bytes resident while building; 0: not known
+	peak    int64 // bytes resident while building; 0 if unknown
 	raw     uint64
-	packed  int64 // raw by zstd -19 --long; 0: not known
+	packed  int64 // raw by zstd -19 --long; 0 if unknown
 	arch    [arch.NumStreams]uint64
 	queries [2]wetQueries // after tier 1 and after tier 2
 }
@@ -119,7 +118,7 @@ func (c *comparison) wholeTrace(ctx context.Context, name, size string) (*wetMea
 	for tier := range m.queries {
 		c.progress(fmt.Sprintf("%s: queries after tier %d", m.name, tier+1))
 		if tier == 0 && size == "100" && !c.long {
-			continue // decoded it may not fit into memory
+			continue // decoded, it may not fit in memory
 		}
 		if !c.wants("micro2004-6", "micro2004-7", "micro2004-8", "micro2004-9") {
 			continue
@@ -131,7 +130,7 @@ func (c *comparison) wholeTrace(ctx context.Context, name, size string) (*wetMea
 	return m, nil
 }
 
-// wetRecording prepares a run of about so many million instructions.
+// wetRecording prepares a run of about that many million instructions.
 func (c *comparison) wetRecording(name, size string) (*session.Run, error) {
 	p, ok := wetProgram(name)
 	if !ok || p.TenMillion == nil {
@@ -171,7 +170,7 @@ func wetProgram(name string) (examples.Program, bool) {
 	return p, ok
 }
 
-// buildGraph records a run's graph alone.
+// buildGraph records only a run's graph.
 func (c *comparison) buildGraph(ctx context.Context, r *session.Run, file string, m *wetMeasured) error {
 	f, err := os.Create(file)
 	if err != nil {
@@ -209,14 +208,14 @@ func (c *comparison) buildGraph(ctx context.Context, r *session.Run, file string
 	return err
 }
 
-// resetPeak resets the peak memory of the process, where the system can.
+// resetPeak resets the peak memory of the process, if the system can.
 func resetPeak() {
 	debug.FreeOSMemory()
-	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // elsewhere peakMemory knows nothing
+	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // elsewhere peakMemory is unknown
 }
 
-// peakMemory returns the peak resident memory of the process in bytes; 0 if the system
-// does not tell.
+// peakMemory returns the peak resident memory of the process in bytes, or 0 if the system
+// does not report it.
 func peakMemory() int64 {
 	data, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -231,8 +230,8 @@ func peakMemory() int64 {
 	return 0
 }
 
-// packRawValues compresses the untyped raw trace of a run: of each block its
-// address in 4 bytes, its values and the addresses of its accesses in 8.
+// packRawValues compresses the untyped raw trace of a run: for each block its address in
+// 4 bytes, and its values and the addresses of its accesses in 8 bytes each.
 func (c *comparison) packRawValues(ctx context.Context, r *session.Run, m *wetMeasured) error {
 	z := zstdRival("-19", "--long=27")
 	if z.find(); !z.there() {
@@ -263,7 +262,7 @@ type countedBytes int64
 
 func (n *countedBytes) Write(p []byte) (int, error) { *n += countedBytes(len(p)); return len(p), nil }
 
-// rawValues is an observer that writes all that it is told.
+// rawValues is an observer that writes everything it receives.
 type rawValues struct {
 	w      *bufio.Writer
 	n      uint64

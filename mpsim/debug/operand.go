@@ -313,7 +313,8 @@ func integers(op string, x, y operand) (Variable, error) {
 	case "<<":
 		r.bits = x.bits << (y.bits & 63)
 	case ">>":
-		if r.bits = x.bits >> (y.bits & 63); x.unsigned {
+		r.bits = x.bits >> (y.bits & 63)
+		if x.unsigned {
 			r.bits = int64(uint64(x.bits) >> (y.bits & 63))
 		}
 	}

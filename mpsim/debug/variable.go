@@ -82,7 +82,8 @@ func (d *Debugger) Locals(f *Frame) (all []Variable) {
 // part of it has no location.
 func (d *Debugger) composed(f *Frame, m *image.Image, c *image.Composed) (v Variable, ok bool) {
 	v = Variable{Name: c.Name, Path: c.Name, Type: m.ComposedType(c)}
-	if v.Size = v.Type.Shape().Size; c.Value != nil {
+	v.Size = v.Type.Shape().Size
+	if c.Value != nil {
 		v.Data = c.Value[:min(v.Size, uint64(len(c.Value)))]
 		return v, v.Size > 0
 	}

@@ -84,7 +84,8 @@ func (l *localSearch) parts(expr []byte) (all []Part, ok bool) {
 			}
 		}
 		c := cursor{data: expr, off: 1}
-		if p.Size = c.uleb(); c.bad {
+		p.Size = c.uleb()
+		if c.bad {
 			return nil, false
 		}
 		all, expr = append(all, p), expr[c.off:]

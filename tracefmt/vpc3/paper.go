@@ -68,7 +68,7 @@ type paperModel struct {
 	dfcm3 [1 << dfcm3Bits][2]uint64
 }
 
-// fold reduces v to n bits by exclusive or of its n-bit parts.
+// fold17 reduces v to n bits by exclusive or of its n-bit parts.
 func fold17(v uint64) uint32 {
 	return uint32(v^v>>17^v>>34^v>>51) & (1<<17 - 1)
 }

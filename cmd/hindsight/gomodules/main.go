@@ -1,11 +1,11 @@
-// Command gomodules holds hindsight go test against go test -race on modules that
-// many programs use: a cache, a pool of workers, an event bus, a rate limiter, a
-// router, golang.org/x/sync and uses of it. It fetches each from the module proxy, runs the module's own tests
-// natively under the race detector and then under hindsight, and prints both
-// verdicts of each test side by side.
+// Command gomodules compares hindsight go test with go test -race on modules that many
+// programs use: a cache, a pool of workers, an event bus, a rate limiter, a router,
+// golang.org/x/sync and uses of it. It fetches each from the module proxy, runs the
+// module's own tests natively under the race detector and then under hindsight, and
+// prints both verdicts of each test side by side.
 //
-// It ends with status 1 if hindsight reports a race in a test in which the race
-// detector has none. See docs/go.md.
+// It exits with status 1 if hindsight reports a race in a test in which the race detector
+// reports none. See docs/go.md.
 package main
 
 import (
@@ -27,17 +27,17 @@ import (
 
 // module is a module whose tests are run.
 type module struct {
-	what     string // it is
-	folder   string // of this repository, with the module; "": it is fetched
+	what     string // what it is
+	folder   string // of this repository, with the module; "": fetch it
 	path     string
 	version  string
 	packages []string // patterns; nil: all
-	setUp    []string // arguments of the go command, in its folder, before the tests
-	skip     string   // tests that are left out, a pattern
+	setUp    []string // arguments of the go command, run in its folder before the tests
+	skip     string   // pattern of tests to skip
 }
 
-// modules are those of the comparison, by version: a verdict must not change because a
-// module did.
+// modules are the modules of the comparison, each at a fixed version, so that a verdict
+// does not change because a module did.
 var modules = []module{
 	{what: "cache", path: "github.com/hashicorp/golang-lru/v2", version: "v2.0.7"},
 	{what: "cache", path: "github.com/patrickmn/go-cache", version: "v2.1.0+incompatible", setUp: []string{"mod", "init", "github.com/patrickmn/go-cache"}},
@@ -45,7 +45,7 @@ var modules = []module{
 	{what: "event bus", path: "github.com/asaskevich/EventBus", version: "v0.0.0-20200907212545-49d423059eef", packages: []string{"."},
 		setUp: []string{"mod", "init", "github.com/asaskevich/EventBus"}},
 	{what: "rate limiter", path: "golang.org/x/time", version: "v0.11.0"},
-	// The test that is left out makes a million requests.
+	// The skipped test makes a million requests.
 	{what: "groups, single flights, semaphores", path: "golang.org/x/sync", version: "v0.24.0"},
 	{what: "uses of x/sync and the standard library", path: "example.com/uses", folder: "cmd/hindsight/gomodules/testdata/uses"},
 	{what: "router", path: "github.com/go-chi/chi/v5", version: "v5.2.1", skip: "^TestMuxContextIsThreadSafe$"},
@@ -124,7 +124,7 @@ func (o *options) main(ctx context.Context, out io.Writer) (clean bool, err erro
 	return clean, ctx.Err()
 }
 
-// fetch puts the module's files into dir.
+// fetch copies the module's files to dir.
 func (m *module) fetch(ctx context.Context, dir string) error {
 	if m.folder != "" {
 		if err := os.CopyFS(dir, os.DirFS(m.folder)); err != nil {
@@ -166,7 +166,7 @@ func (o *options) tests(ctx context.Context, dir, name string, args []string) (*
 	text, err := cmd.CombinedOutput()
 	var failed *exec.ExitError
 	if errors.As(err, &failed) && failed.ExitCode() == 1 {
-		err = nil // tests have failed
+		err = nil // tests failed
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, text)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// verdict is what came of a test.
+// verdict is the result of a test.
 type verdict string
 
 const (
@@ -19,15 +19,15 @@ const (
 	crashed verdict = "crash" // no result was printed
 )
 
-// results are the verdicts of the tests of a module, by "package test".
+// results are the verdicts on the tests of a module, by "package test".
 type results struct {
-	names    []string // as they were printed
+	names    []string // in the order of the output
 	verdicts map[string]verdict
 	texts    map[string]string // what was printed while the test ran
 	elapsed  time.Duration
 }
 
-// union is the names of both, each once.
+// union returns the names in both, without duplicates.
 func (r *results) union(other *results) []string {
 	all := slices.Clone(r.names)
 	for _, name := range other.names {
@@ -60,7 +60,7 @@ func readResults(text string) *results {
 			last = fields[2]
 			tests[last] = worse(tests[last], map[string]verdict{"PASS:": passed, "FAIL:": failed, "SKIP:": skipped}[fields[1]])
 		case strings.Contains(line, "race detected during execution of test"):
-			if current != "" && tests[current] == crashed { // go test -v has it before the line of result
+			if current != "" && tests[current] == crashed { // go test -v prints it before the result line
 				last = current
 			}
 			tests[last] = race
@@ -81,7 +81,7 @@ func readResults(text string) *results {
 	return r
 }
 
-// worse is the verdict of two runs of a test.
+// worse returns the worse verdict of two runs of a test.
 func worse(a, b verdict) verdict {
 	order := []verdict{absent, crashed, skipped, passed, failed, race} // a run begins as crashed
 	if slices.Index(order, a) > slices.Index(order, b) {
@@ -90,8 +90,8 @@ func worse(a, b verdict) verdict {
 	return b
 }
 
-// writable is a file system whose files' owner may write them: those in the cache of
-// modules are read only.
+// writable is a file system whose files are writable for their owner. Those in the module
+// cache are read only.
 type writable struct{ fs.FS }
 
 func (w writable) Open(name string) (fs.File, error) {

@@ -1,7 +1,7 @@
-// Command gorace checks hindsight with the race tests of the Go distribution
-// ($(go env GOROOT)/src/runtime/race/testdata), whose names say which of them
-// race. It copies them, runs each with hindsight go test under several seeds,
-// and prints which races were found, missed and reported falsely, by file.
+// Command gorace checks hindsight with the race tests of the Go distribution ($(go env
+// GOROOT)/src/runtime/race/testdata), whose names say which of them race. It copies them
+// and runs each with hindsight go test under several seeds. It prints which races were
+// found, missed and reported falsely, by file.
 //
 // It exits with status 1 if a test without a race was reported. See docs/go.md.
 package main
@@ -47,7 +47,7 @@ func main() {
 	os.Exit(o.status())
 }
 
-// status does it all and returns the exit status.
+// status runs the tests and returns the exit status.
 func (o *options) status() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -87,34 +87,34 @@ func (o *options) main(ctx context.Context, out io.Writer) (clean bool, err erro
 	return o.summary(out, tests), ctx.Err()
 }
 
-// test is one of the tests, and what came of it.
+// test is one of the tests, and its result.
 type test struct {
 	name, file string
-	races      int // runs in which a race was reported
+	races      int // number of runs in which a race was reported
 	runs       int
 	skipped    bool
 	problem    string // of a run that failed in another way
 	report     string // a report
-	// foundByRuntime is whether the runtime ended the last run since it saw a race of
-	// a map itself.
+	// foundByRuntime says that the runtime ended the last run because it detected a race
+	// of a map itself.
 	foundByRuntime bool
 }
 
 // racy reports whether the test has a race, as its name says.
 func (t *test) racy() bool { return strings.HasPrefix(t.name, "TestRace") }
 
-// expected reports whether the outcome is what the name says; the distribution names
-// those Failing that its own detector gets wrong.
+// expected reports whether the outcome agrees with the name. The distribution names those
+// tests Failing that its own detector gets wrong.
 func (t *test) expected() bool { return t.racy() == (t.races > 0) }
 
-// suppressionsFile names the races of the initialisation of the tests' package, which
-// has one too, in each run.
+// suppressionsFile names the races in the initialisation of the tests' package, which
+// occur in each run.
 const (
 	suppressionsFile = "init.supp"
 	suppressions     = "race:^*.init$\n"
 )
 
-// runAll has hindsight run the tests, and reads what it prints.
+// runAll has hindsight run the tests, and reads its output.
 func (o *options) runAll(ctx context.Context, tests []*test) error {
 	var names []string
 	for _, t := range tests {
@@ -144,14 +144,14 @@ func (o *options) runAll(ctx context.Context, tests []*test) error {
 	return err
 }
 
-// readResults reads what hindsight go test -v prints of tests that run one after
+// readResults reads the output of hindsight go test -v for tests that run one after
 // another.
 func readResults(out io.Reader, tests []*test) {
 	byName := map[string]*test{}
 	for _, t := range tests {
 		byName[t.name] = t
 	}
-	t := &test{} // before the first
+	t := &test{} // for lines before the first test
 	var text strings.Builder
 	ended := func() {
 		if t.runs > 0 && !strings.Contains(text.String(), "\n--- ") && !t.foundByRuntime {

@@ -13,11 +13,11 @@ import (
 	"strings"
 )
 
-// copyTests copies the race tests of the installed Go to dir and returns their
-// names. Not copied are files that import C or an internal package; calls of
-// runtime.RaceDisable and RaceEnable, which only a program built with -race has, are left
-// out. A read whose value the test throws away (_ = x) is given to a function, since
-// nothing of it would be left in a program that is not instrumented.
+// copyTests copies the race tests of the installed Go to dir and returns their names. It
+// omits files that import C or an internal package, and calls of runtime.RaceDisable and
+// RaceEnable, which exist only in programs built with -race. A read whose value the test
+// discards (_ = x) is passed to a function, because an uninstrumented program would not
+// contain it otherwise.
 func copyTests(ctx context.Context, dir string) ([]*test, error) {
 	env, err := exec.CommandContext(ctx, "go", "env", "GOROOT", "GOVERSION").Output()
 	root, version, _ := strings.Cut(strings.TrimSpace(string(env)), "\n")
@@ -40,7 +40,7 @@ func copyTests(ctx context.Context, dir string) ([]*test, error) {
 			continue
 		}
 		name = f.Name.Name
-		f.Comments = nil // they would stand elsewhere
+		f.Comments = nil // their positions would be wrong
 		adapt(f)
 		out, err := os.Create(filepath.Join(dir, filepath.Base(file)))
 		if err != nil {

@@ -134,7 +134,8 @@ func (s *Shard) sweep() {
 	for number, p := range s.shadow.pages {
 		s.tidy(p)
 		left := p.weigh()
-		if s.records += left; left == 0 {
+		s.records += left
+		if left == 0 {
 			delete(s.shadow.pages, number)
 		}
 	}
