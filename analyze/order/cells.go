@@ -2,6 +2,8 @@ package order
 
 import (
 	"math/bits"
+	"slices"
+	"sort"
 
 	"hindsight/analyze/race"
 	"hindsight/analyze/replay"
@@ -11,6 +13,7 @@ import (
 // granule is what is stored about eight bytes.
 type granule struct {
 	entries []entry
+	many    int       // of entries
 	written []written // the last writes, with disjoint masks
 	states  []state   // of the lock sets, with disjoint masks
 }
@@ -263,17 +266,35 @@ func (w *walker) open(e *entry) bool {
 	return t != w.thread && e.access.Op.Plain() && e.access.Segment == w.run.Index[t]
 }
 
-// forget drops entries that nothing to come can race with.
+// manyEntries is how many entries a granule has before there is a look at which of
+// them are needed.
+const manyEntries = 16
+
+// forget drops entries that nothing to come can race with. Of executions of a place by
+// a strand in lives that no open segment can tell apart it keeps the last: what races
+// with one before races with that too.
 func (w *walker) forget(gr *granule) {
-	if len(gr.entries) < 16 {
+	if len(gr.entries) < max(gr.many, manyEntries) {
 		return
 	}
-	least := w.run.Oldest()
-	kept := gr.entries[:0]
-	for _, e := range gr.entries {
-		if e.cut == 0 || e.cut > least {
-			kept = append(kept, e)
+	starts := slices.Sorted(w.run.Open)
+	before := func(cut uint64) int { return sort.Search(len(starts), func(i int) bool { return starts[i] >= cut }) }
+	var kept []entry // the last one first
+	for i := len(gr.entries) - 1; i >= 0; i-- {
+		e := &gr.entries[i]
+		if e.cut != 0 {
+			n := before(e.cut)
+			if n == 0 || slices.ContainsFunc(kept, func(o entry) bool { return o.cut != 0 && o.alike(e) && before(o.cut) == n }) {
+				continue
+			}
 		}
+		kept = append(kept, *e)
 	}
-	gr.entries = kept
+	slices.Reverse(kept)
+	gr.entries, gr.many = kept, 2*len(kept)
+}
+
+// alike reports whether two entries are of the same strand, place and bytes.
+func (e *entry) alike(o *entry) bool {
+	return e.strand == o.strand && e.mask == o.mask && e.atomic == o.atomic && e.access.Place == o.access.Place
 }
