@@ -111,14 +111,3 @@ func (l *localSearch) listOffset(attribute any) (off uint64, ok bool) {
 	}
 	return 0, false
 }
-
-// address is an entry of the unit's table of addresses.
-func (l *localSearch) address(index uint64) uint64 {
-	base, _ := l.unit.root.Val(dwarf.AttrAddrBase).(int64)
-	const entry = 8
-	if base < 0 || uint64(base) > uint64(len(l.d.addr)) || index > uint64(len(l.d.addr)) {
-		return 0
-	}
-	c := cursor{data: l.d.addr, off: int(min(uint64(base)+entry*index, uint64(len(l.d.addr))))}
-	return c.u64()
-}

@@ -77,6 +77,32 @@ func tiny(t testing.TB) []byte {
 	return data
 }
 
+// TestClang checks the variables of the same source, compiled by Clang 14 in the same way
+// (clang --target=riscv64-linux-gnu). Their addresses are in a table (DWARF 5 section 7.27).
+func TestClang(t *testing.T) {
+	data, err := os.ReadFile("testdata/clang.elf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := parseMain(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, ok := m.Lookup("g")
+	if !ok || !m.UserObject(g.Addr) {
+		t.Errorf("g %+v: it is not the program's", g)
+	}
+	if got := m.ObjectPath(g.Addr + 24); got != "g.b[2]" {
+		t.Errorf("ObjectPath(g+24) = %q", got)
+	}
+	if got := m.TLSPath(0); got != "t" || !m.UserTLS(0) {
+		t.Errorf("TLSPath(0) = %q", got)
+	}
+	if err := m.DebugErr(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestTiny(t *testing.T) {
 	m, err := parseMain(tiny(t))
 	if err != nil {

@@ -292,13 +292,13 @@ func (l *localSearch) listed(off uint64) []byte {
 			base = c.u64()
 			continue
 		case listBaseIndex:
-			base = l.address(c.uleb())
+			base = l.d.address(l.unit, c.uleb())
 			continue
 		case listIndexes:
-			low = l.address(c.uleb())
-			high = l.address(c.uleb())
+			low = l.d.address(l.unit, c.uleb())
+			high = l.d.address(l.unit, c.uleb())
 		case listIndexLength:
-			low = l.address(c.uleb())
+			low = l.d.address(l.unit, c.uleb())
 			high = low + c.uleb()
 		case listStartEnd:
 			low, high = c.u64(), c.u64()

@@ -30,6 +30,7 @@ const (
 	opConst4u     = 0x0c
 	opConst8u     = 0x0e
 	opFormTLS     = 0x9b
+	opAddrx       = 0xa1
 	opPushTLSAddr = 0xe0
 )
 
@@ -47,6 +48,8 @@ func (d *debugInfo) addVariable(u *unit, e *dwarf.Entry, global bool) {
 	switch loc[0] {
 	case opAddr:
 		v.addr = c.u64()
+	case opAddrx: // Clang's
+		v.addr = d.address(u, c.uleb())
 	case opConst4u:
 		v.addr, v.tls = uint64(c.u32()), true
 	case opConst8u:
@@ -62,11 +65,27 @@ func (d *debugInfo) addVariable(u *unit, e *dwarf.Entry, global bool) {
 	if c.bad || c.off != len(loc) {
 		return
 	}
+	if v.tls { // Clang's number may be the address of the variable's initial value
+		if addr, ok := d.threadLocal(u, e, global); ok {
+			v.addr = addr
+		}
+	}
 	u.vars = append(u.vars, v)
 }
 
+// address is an entry of the unit's table of addresses, or 0.
+func (d *debugInfo) address(u *unit, index uint64) uint64 {
+	base, _ := u.root.Val(dwarf.AttrAddrBase).(int64)
+	const entry = 8
+	if base < 0 || uint64(base) > uint64(len(d.addr)) || index > uint64(len(d.addr)) {
+		return 0
+	}
+	c := cursor{data: d.addr, off: int(min(uint64(base)+entry*index, uint64(len(d.addr))))}
+	return c.u64()
+}
+
 // addThreadLocal finds a thread-local variable by its symbol. The RISC-V psABI has no
-// relocation for a TLS offset in debug information, so compilers omit its location.
+// relocation for a TLS offset in debug information, so gcc omits its location.
 func (d *debugInfo) addThreadLocal(u *unit, e *dwarf.Entry, global bool) {
 	if len(d.tlsNames) == 0 || e.Val(dwarf.AttrDeclaration) != nil || e.Val(dwarf.AttrConstValue) != nil {
 		return
@@ -74,6 +93,13 @@ func (d *debugInfo) addThreadLocal(u *unit, e *dwarf.Entry, global bool) {
 	if e.Val(dwarf.AttrLocation) != nil {
 		return // a list of locations, i.e. a local variable
 	}
+	if addr, ok := d.threadLocal(u, e, global); ok {
+		u.vars = append(u.vars, variable{addr: addr, entry: e.Offset, tls: true})
+	}
+}
+
+// threadLocal returns the place of a thread-local variable by its symbol.
+func (d *debugInfo) threadLocal(u *unit, e *dwarf.Entry, global bool) (addr uint64, ok bool) {
 	name, linkage, _ := d.entryName(e.Offset)
 	if linkage != "" {
 		name = linkage
@@ -85,10 +111,10 @@ func (d *debugInfo) addThreadLocal(u *unit, e *dwarf.Entry, global bool) {
 			continue
 		}
 		if s.Global || path.Base(s.File) == path.Base(file) {
-			u.vars = append(u.vars, variable{addr: s.Addr, entry: e.Offset, tls: true})
-			return
+			return s.Addr, true
 		}
 	}
+	return 0, false
 }
 
 // allVariables reads the variables of all units.
