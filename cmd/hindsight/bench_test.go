@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -45,9 +44,7 @@ func (u *usage) run(b testing.TB, name string, args ...string) {
 	}
 	u.wall += time.Since(start)
 	u.cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	if ru, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		u.rss = max(u.rss, ru.Maxrss<<10)
-	}
+	u.rss = max(u.rss, peakMemory(cmd.ProcessState))
 	if m := instsSaid.FindSubmatch(out); m != nil {
 		n, _ := strconv.ParseFloat(strings.ReplaceAll(string(m[1]), ",", ""), 64)
 		u.insts += n

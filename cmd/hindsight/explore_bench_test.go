@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
@@ -74,11 +72,7 @@ func spentBy(b *testing.B, command string, args ...string) time.Duration {
 	if status := cmd.ProcessState.ExitCode(); status != 0 && status != exitRaces {
 		b.Fatalf("%s %v: status %d\n%s", command, args, status, out)
 	}
-	return processorTime(cmd.ProcessState.SysUsage().(*syscall.Rusage))
-}
-
-func processorTime(ru *syscall.Rusage) time.Duration {
-	return time.Duration(ru.Utime.Nano() + ru.Stime.Nano())
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
 // exploring returns the processor time of the runs of an exploration, without what is
@@ -98,12 +92,11 @@ func exploring(b *testing.B, prog string, args []string, runs int, all bool) tim
 		b.Fatal(err)
 	}
 	defer e.Close()
-	var before, after syscall.Rusage
-	err = errors.Join(syscall.Getrusage(syscall.RUSAGE_SELF, &before), e.Explore(b.Context()), syscall.Getrusage(syscall.RUSAGE_SELF, &after))
-	if err != nil {
+	before := ownTime()
+	if err := e.Explore(b.Context()); err != nil {
 		b.Fatal(err)
 	}
-	return processorTime(&after) - processorTime(&before)
+	return ownTime() - before
 }
 
 // briefly returns the fingerprints of a trace's races.

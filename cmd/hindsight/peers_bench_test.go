@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"runtime/pprof"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -308,13 +307,10 @@ func stageOf(s *profile.Sample) string {
 
 // printPeers prints the tables.
 func printPeers(peers []*peer) {
-	var self syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &self); err != nil {
-		self.Maxrss = 0
-	}
+	own := ownPeak()
 	resident := func(u *usage) string {
-		if u.rss <= self.Maxrss<<10 { // a process inherits the figure of the process that started it
-			return fmt.Sprintf("≤ %.0f", float64(self.Maxrss<<10)/1e6)
+		if u.rss <= own { // a process inherits the figure of the process that started it
+			return fmt.Sprintf("≤ %.0f", float64(own)/1e6)
 		}
 		return fmt.Sprintf("%.0f", float64(u.rss)/1e6)
 	}

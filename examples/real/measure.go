@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"hindsight/tracefmt/numtext"
@@ -130,9 +129,7 @@ func (o *options) command(ctx context.Context, r run, args ...string) (res resul
 	}
 	res.wall, res.output, res.diagnostics = time.Since(start), out.Bytes(), diagnostics.Bytes()
 	if cmd.ProcessState != nil {
-		if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-			res.memory = uint64(u.Maxrss) << 10
-		}
+		res.memory = peakMemory(cmd.ProcessState)
 	}
 	return res
 }
