@@ -45,7 +45,9 @@ func page[T any](all []T, start, count int) []T {
 func (s *server) sources() any {
 	var names []string
 	for _, m := range s.debug.Journal().Image().Images() {
-		names = append(names, m.Sources()...)
+		for _, name := range m.SourceFiles() {
+			names = append(names, path.Clean(name))
+		}
 	}
 	slices.Sort(names)
 	all := []godap.Source{}

@@ -147,20 +147,3 @@ func (m *Image) InlinedCode(wanted func(name string) bool) (pcs []uint64) {
 	}
 	return pcs
 }
-
-// Sources returns the names of the source files of the compilation units, with the
-// directories where they were compiled.
-func (m *Image) Sources() (files []string) {
-	d := m.lockDebug()
-	defer d.mu.Unlock()
-	for _, u := range d.units {
-		name, _ := u.root.Val(dwarf.AttrName).(string)
-		if dir, _ := u.root.Val(dwarf.AttrCompDir).(string); dir != "" && !path.IsAbs(name) {
-			name = path.Join(dir, name)
-		}
-		if name != "" {
-			files = append(files, path.Clean(name))
-		}
-	}
-	return files
-}

@@ -319,7 +319,7 @@ func queryTypes(m *Image) {
 		types = append(types, t)
 	}
 	m.InlinedCode(func(string) bool { return true })
-	m.Sources()
+	m.SourceFiles()
 	for n := 0; n < len(types) && n < 1000; n++ {
 		s := types[n].Shape()
 		types = append(types, s.Elem)
