@@ -63,7 +63,7 @@ func macroKinds(files []includedFile) map[string]image.AccessKinds {
 			continue
 		}
 		for _, d := range f.text.defines {
-			kinds[d.name] |= 0
+			kinds[d.name] |= 0 // it is a macro, whatever it does
 			if mentionsAtomics(d.body) {
 				for _, w := range splitWords(d.body) {
 					kinds[d.name] |= accessNames[w]
@@ -134,8 +134,6 @@ func findAccesses(text string, macros map[string]image.AccessKinds) []image.Acce
 			open = append(open, last)
 		case c == ')' && len(open) > 0:
 			open = open[:len(open)-1]
-		case (c == '{' || c == '}') && len(open) == 0, c == ';' && len(open) == 0:
-			open = nil
 		case wordByte(c):
 			from := n
 			for n < len(text) && wordByte(text[n]) {
